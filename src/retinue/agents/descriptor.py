@@ -1,0 +1,147 @@
+"""Who or what an agent stands for; written once."""
+
+from typing import Literal
+
+import msgspec
+from msgspec import Struct
+
+from retinue.errors import UsageError
+from retinue.ids import AgentId
+
+Kind = Literal["user", "cron", "heartbeat", "system", "subagent", "swarm", "permanent"]
+
+
+class _Descriptor(
+    Struct, frozen=True, kw_only=True, rename="camel", tag_field="type", forbid_unknown_fields=True
+):
+    pass
+
+
+class UserDescriptor(_Descriptor, frozen=True, kw_only=True, tag="user"):
+    """A person's chat. The only kind that is foreground."""
+
+    connector: str
+    user_id: str
+    channel_id: str
+
+
+class CronDescriptor(_Descriptor, frozen=True, kw_only=True, tag="cron"):
+    """A schedule entry."""
+
+    id: str
+
+
+class HeartbeatDescriptor(_Descriptor, frozen=True, kw_only=True, tag="heartbeat"):
+    """The one agent that runs the heartbeat batch."""
+
+
+class SystemDescriptor(_Descriptor, frozen=True, kw_only=True, tag="system"):
+    """A built-in agent with a configured tag."""
+
+    tag: str
+
+
+class SubagentDescriptor(_Descriptor, frozen=True, kw_only=True, tag="subagent"):
+    """A background agent with a parent."""
+
+    id: AgentId
+    parent_agent_id: AgentId
+    name: str
+
+
+class SwarmDescriptor(_Descriptor, frozen=True, kw_only=True, tag="swarm"):
+    """A swarm's side of one contact."""
+
+    id: str
+    contact_agent_id: AgentId
+
+
+class PermanentDescriptor(_Descriptor, frozen=True, kw_only=True, tag="permanent"):
+    """A background agent with a stable name and prompt."""
+
+    id: AgentId
+    name: str
+    description: str
+    system_prompt: str
+
+
+Descriptor = (
+    UserDescriptor
+    | CronDescriptor
+    | HeartbeatDescriptor
+    | SystemDescriptor
+    | SubagentDescriptor
+    | SwarmDescriptor
+    | PermanentDescriptor
+)
+
+_encoder = msgspec.json.Encoder()
+_decoder = msgspec.json.Decoder(Descriptor)
+
+
+def encode_descriptor(descriptor: Descriptor) -> bytes:
+    return _encoder.encode(descriptor)
+
+
+def decode_descriptor(data: bytes | str) -> Descriptor:
+    """Read a descriptor; an unknown type or an extra key is an error."""
+    try:
+        return _decoder.decode(data)
+    except msgspec.MsgspecError as error:
+        raise UsageError(f"descriptor: {error}") from error
+
+
+def kind_of(descriptor: Descriptor) -> Kind:
+    """Give the descriptor's `type`."""
+    match descriptor:
+        case UserDescriptor():
+            return "user"
+        case CronDescriptor():
+            return "cron"
+        case HeartbeatDescriptor():
+            return "heartbeat"
+        case SystemDescriptor():
+            return "system"
+        case SubagentDescriptor():
+            return "subagent"
+        case SwarmDescriptor():
+            return "swarm"
+        case PermanentDescriptor():
+            return "permanent"
+
+
+def is_foreground(descriptor: Descriptor) -> bool:
+    return isinstance(descriptor, UserDescriptor)
+
+
+def parent_of(descriptor: Descriptor) -> AgentId | None:
+    """The agent that this one answers to, by its descriptor alone."""
+    match descriptor:
+        case SubagentDescriptor(parent_agent_id=parent):
+            return parent
+        case SwarmDescriptor(contact_agent_id=contact):
+            return contact
+        case _:
+            return None
+
+
+def identity_of(descriptor: Descriptor) -> str:
+    """Give the key under which the same descriptor finds the same agent again.
+
+    The parts are JSON, so that no part can be chosen to look like another descriptor's key. The
+    heartbeat is also the system agent with the tag `heartbeat`: they share one key.
+    """
+    match descriptor:
+        case UserDescriptor(connector=connector, user_id=user, channel_id=channel):
+            parts = ["user", connector, user, channel]
+        case CronDescriptor(id=schedule):
+            parts = ["cron", schedule]
+        case HeartbeatDescriptor() | SystemDescriptor(tag="heartbeat"):
+            parts = ["system", "heartbeat"]
+        case SystemDescriptor(tag=tag):
+            parts = ["system", tag]
+        case SubagentDescriptor(id=agent) | PermanentDescriptor(id=agent):
+            parts = ["agent", agent]
+        case SwarmDescriptor(id=swarm, contact_agent_id=contact):
+            parts = ["swarm", swarm, contact]
+    return _encoder.encode(parts).decode()

@@ -1,0 +1,83 @@
+"""What changes about an agent, as one small value stored with each commit."""
+
+from datetime import datetime
+from typing import Any, Literal
+
+import msgspec
+from msgspec import Struct
+
+from retinue.ids import ItemId
+from retinue.messages import Usage
+
+Lifecycle = Literal["active", "terminated", "deleted"]
+
+
+class TokenStats(Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
+    """Sums over all model calls of one model; a reset does not clear them."""
+
+    calls: int = 0
+    input: int = 0
+    output: int = 0
+    cache_read: int = 0
+    cache_write: int = 0
+
+    def plus(self, usage: Usage) -> "TokenStats":
+        return TokenStats(
+            calls=self.calls + 1,
+            input=self.input + usage.input,
+            output=self.output + usage.output,
+            cache_read=self.cache_read + usage.cache_read,
+            cache_write=self.cache_write + usage.cache_write,
+        )
+
+
+class TokenSnapshot(Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
+    """The last model call's size: what the provider counted beside what we estimated."""
+
+    model: str
+    reported: int
+    estimated: int
+
+
+class Turn(Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
+    """The turn that is going on; `None` in the state = the agent rests."""
+
+    items: list[ItemId]
+    first_seq: int  # the first record of this turn
+    started_at: datetime
+    steps: int = 0
+    attempt: int = 0  # failed tries of the model call that is due
+    model_index: int = 0  # 0 = the chosen model, then its fallbacks
+    retry_at: datetime | None = None
+    crashes: int = 0  # processes that died in this turn since it last moved
+    overflowed: bool = False  # the provider's overflow was answered once
+
+
+class AgentState(Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
+    """Selection, grants, times, token stats, what people see in a list, and the turn that runs."""
+
+    created_at: datetime
+    updated_at: datetime
+    last_user_activity_at: datetime | None = None
+    name: str | None = None
+    pinned_at: datetime | None = None
+    last_snippet: str | None = None
+    attributes: dict[str, Any] = {}
+    model: str | None = None  # chosen for this agent; else the definition's
+    grants: list[str] = []
+    tokens: TokenSnapshot | None = None
+    stats: dict[str, dict[str, TokenStats]] = {}
+    provider_session: str | None = None  # a provider-side session id; cleared by a reset
+    turn: Turn | None = None
+
+
+_encoder = msgspec.json.Encoder()
+_decoder = msgspec.json.Decoder(AgentState)
+
+
+def encode_state(state: AgentState) -> bytes:
+    return _encoder.encode(state)
+
+
+def decode_state(data: bytes) -> AgentState:
+    return _decoder.decode(data)

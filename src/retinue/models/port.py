@@ -1,0 +1,141 @@
+"""The model port: a request in, a stream of events out, one of them the whole response."""
+
+from collections.abc import AsyncIterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Literal, Protocol
+
+from retinue.ids import CallId
+from retinue.messages import Part, Usage
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TextContent:
+    """Text in a user message."""
+
+    text: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ImageContent:
+    """An image in a user message."""
+
+    mime_type: str
+    data: bytes
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class UserMessage:
+    """What the other side said, neighbours merged."""
+
+    content: Sequence[TextContent | ImageContent]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AssistantMessage:
+    """What the model said before, with what its provider wants back."""
+
+    parts: Sequence[Part]
+    model: str = ""
+    provider: Mapping[str, Any] | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ToolMessage:
+    """The result of a call; stands directly after the message that asked for it."""
+
+    call: CallId
+    name: str
+    text: str
+    is_error: bool = False
+
+
+ModelMessage = UserMessage | AssistantMessage | ToolMessage
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ToolSpec:
+    """A tool as the model is told of it."""
+
+    name: str
+    description: str
+    parameters: Mapping[str, Any]  # JSON schema of an object
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ModelRequest:
+    """One model call."""
+
+    system: str
+    messages: Sequence[ModelMessage]
+    tools: Sequence[ToolSpec] = ()
+    tool_choice: Literal["auto", "required", "none"] | str = "auto"
+    session: str | None = None  # stable per conversation, for providers that cache by it
+    attempt: int = 0
+    settings: Mapping[str, Any] = field(default_factory=dict[str, Any])
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TextDelta:
+    """More of a text part."""
+
+    part: int  # the index of the part in the response
+    text: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ThinkingDelta:
+    """More of a thinking part."""
+
+    part: int
+    text: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CallDelta:
+    """A tool call that takes shape."""
+
+    part: int
+    name: str  # the whole name, in the first delta of the part; later ""
+    arguments: str  # more of the JSON text
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Completed:
+    """The whole response; the last event. A stream that ends without it was cut."""
+
+    parts: Sequence[Part]
+    usage: Usage | None
+    finish: str  # the provider's own finish reason
+    model: str = ""  # as the provider names it
+    provider: Mapping[str, Any] | None = None
+
+
+ModelEvent = TextDelta | ThinkingDelta | CallDelta | Completed
+
+
+class Model(Protocol):
+    """One model of one provider. Errors are `ModelError`s; the adapter never retries by itself."""
+
+    @property
+    def name(self) -> str:
+        """As settings and definitions spell it: `openai:gpt-5`, `offline`."""
+        ...
+
+    @property
+    def window(self) -> int | None:
+        """Its context window in tokens, when known."""
+        ...
+
+    def stream(self, request: ModelRequest) -> AsyncIterator[ModelEvent]: ...
+
+
+class Models(Protocol):
+    """Finds models by name."""
+
+    async def get(self, name: str) -> Model:
+        """Raise `UnknownModelError` with what to do about it: no such provider, no key, no such model."""
+        ...
+
+    def names(self) -> Sequence[str]:
+        """Models that are known to be configured, for completion and error messages."""
+        ...

@@ -1,0 +1,1 @@
+"""Where agents live between steps: the port. Adapters have their own paths."""

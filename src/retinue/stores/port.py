@@ -1,0 +1,313 @@
+"""The store port: one method is one transaction, named by what it does.
+
+The store is the truth. `admit` returns only when the item is on disk; `commit` applies a step whole
+or not at all, and only for the process that holds the agent's epoch. Everything else reads.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Literal, Protocol
+
+from retinue.agents.descriptor import Descriptor, Kind
+from retinue.agents.fate import Fate
+from retinue.agents.inbox import Item, ItemBody, ItemKind
+from retinue.agents.state import AgentState, Lifecycle
+from retinue.ids import AgentId, ItemId, OwnerId
+from retinue.messages import AnyRecord
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Agent:
+    """An agent as the store knows it, without its history."""
+
+    id: AgentId
+    owner: OwnerId
+    kind: Kind
+    descriptor: Descriptor
+    definition: str
+    state: AgentState
+    lifecycle: Lifecycle
+    queued: int  # items that wait in its inbox, silent ones not counted
+    running: int  # items in the turn that is going on
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NewAgent:
+    """An agent to find by its descriptor's identity, or to create."""
+
+    id: AgentId  # used only when it is created
+    owner: OwnerId
+    descriptor: Descriptor
+    definition: str
+    state: AgentState
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NewItem:
+    """A message to put into an inbox."""
+
+    id: ItemId
+    kind: ItemKind
+    body: ItemBody
+    admitted_at: datetime
+    silent: bool = False
+    dedupe_key: str | None = None  # the same key gives the first item again
+    digest: str = ""  # of what was said, to tell a repeat from a clash
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Post:
+    """An item for an agent that exists, or for the one that a descriptor finds or creates."""
+
+    to: AgentId | NewAgent
+    item: NewItem
+    owner: OwnerId  # the target must be this owner's
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Offset:
+    """How far a connector has read its source; stored with what it read."""
+
+    source: str
+    value: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Receipt:
+    """What an admitted sender is told."""
+
+    item: Item
+    agent_id: AgentId
+    is_new_agent: bool
+    is_repeat: bool  # the key was seen before; `item` is the first one, as it is now
+    position: int  # items of the inbox that come before it
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FateChange:
+    """What becomes of an item of the committing agent."""
+
+    item_id: ItemId
+    fate: Fate
+    reason: str = ""
+    reply_seq: int | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NewDelivery:
+    """A reply that has to leave through a connector."""
+
+    key: str  # stable, so that a connector that can will drop a repeat
+    connector: str
+    channel: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AuditLine:
+    """Something that a security review would ask about."""
+
+    action: str  # "tool_refused", "reset", "delete", ...
+    detail: dict[str, str]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Commit:
+    """Everything that one step changes; applied whole or not at all."""
+
+    agent_id: AgentId
+    epoch: int
+    at: datetime
+    state: AgentState | None = None  # None = as it was
+    records: Sequence[AnyRecord] = ()  # stamped: seq continues the history without a gap
+    context_from: int | None = None  # records before this seq are no longer needed to go on
+    fates: Sequence[FateChange] = ()
+    posts: Sequence[Post] = ()
+    creates: Sequence[NewAgent] = ()
+    deliveries: Sequence[NewDelivery] = ()
+    audit: Sequence[AuditLine] = ()
+    lifecycle: Lifecycle | None = None
+    definition: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Committed:
+    """The cursor of the change and what became of the posts, in their order."""
+
+    cursor: int
+    receipts: Sequence[Receipt] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Snapshot:
+    """An agent claimed for running: nobody else can commit to it any more."""
+
+    agent: Agent
+    epoch: int
+    next_seq: int  # of the next record
+    records: Sequence[AnyRecord]  # from `context_from` on, oldest first
+    items: Sequence[Item]  # not final, in order of admission, silent ones too
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Change:
+    """One committed fact of the feed; live and replayed ones are alike."""
+
+    cursor: int
+    agent_id: AgentId
+    owner: OwnerId
+    agent: Agent | None = None  # as of now, when anything about it changed; None when deleted
+    records: Sequence[AnyRecord] = ()
+    items: Sequence[Item] = ()  # admitted, or with a new fate
+    is_deleted: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AgentQuery:
+    """What to list; agents come newest activity first, pinned ones before all."""
+
+    owner: OwnerId
+    definition: str | None = None
+    kind: Kind | None = None
+    text: str | None = None  # in the name or the last snippet, without case
+    limit: int = 50
+    cursor: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AgentPage:
+    """Agents and where the next page begins."""
+
+    agents: Sequence[Agent]
+    next_cursor: str | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Delivery:
+    """A reply in the outbox."""
+
+    id: int
+    agent_id: AgentId
+    key: str
+    connector: str
+    channel: str
+    text: str
+    attempts: int
+    due_at: datetime
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StoreFacts:
+    """What `doctor` and `/api/health` tell about the store."""
+
+    kind: str
+    schema: int
+    agents: int
+    items_open: int
+    deliveries_open: int
+    cursor: int
+    bytes: int
+    problems: Sequence[str] = field(default_factory=tuple[str, ...])
+
+
+Waking = tuple[AgentId, Literal["foreground", "background"]]
+
+
+class Store(Protocol):
+    """What the engine and the doors need; SQLite implements it, PostgreSQL will."""
+
+    async def open(self) -> None:
+        """Make ready: migrate, check, recover. Raises `StoreDamagedError`, `BusyError`."""
+        ...
+
+    async def close(self) -> None:
+        """Finish what waits and mark the shutdown as clean."""
+        ...
+
+    @property
+    def was_clean(self) -> bool:
+        """Whether the process before this one closed the store."""
+        ...
+
+    def listen(self, listener: Callable[[Sequence[Change]], None]) -> Callable[[], None]:
+        """Call back on the event loop after each group of commits, in cursor order; returns the undo."""
+        ...
+
+    # -- writing
+
+    async def admit(self, post: Post, *, offset: Offset | None = None) -> Receipt:
+        """Store the item and the offset. Raises NotFound, Terminated, Conflict (key reused), StoreFull."""
+        ...
+
+    async def create(self, new: NewAgent) -> tuple[Agent, bool]:
+        """Find the agent of this identity or create it with its `start` record."""
+        ...
+
+    async def claim(self, agent_id: AgentId) -> Snapshot:
+        """Take the agent's next epoch and read what is needed to go on."""
+        ...
+
+    async def commit(self, commit: Commit) -> Committed:
+        """Apply a step. Raises `FencedError` when the epoch is not the agent's."""
+        ...
+
+    async def delete(self, owner: OwnerId, agent_id: AgentId) -> None:
+        """Forget the agent, its items, history and outbox; its identity becomes free."""
+        ...
+
+    # -- reading, always within one owner
+
+    async def agent(self, owner: OwnerId, agent_id: AgentId) -> Agent: ...
+
+    async def find(self, owner: OwnerId, descriptor: Descriptor) -> Agent | None: ...
+
+    async def agents(self, query: AgentQuery) -> AgentPage: ...
+
+    async def item(self, owner: OwnerId, item_id: ItemId) -> tuple[Item, int]:
+        """The item and its position."""
+        ...
+
+    async def open_items(self, owner: OwnerId, agent_id: AgentId) -> Sequence[Item]: ...
+
+    async def history(
+        self, owner: OwnerId, agent_id: AgentId, *, after: int, limit: int
+    ) -> Sequence[AnyRecord]:
+        """Records with a higher seq, oldest first."""
+        ...
+
+    async def record(self, owner: OwnerId, agent_id: AgentId, seq: int) -> AnyRecord | None: ...
+
+    async def changes(
+        self, owner: OwnerId, *, after: int, agent_id: AgentId | None, limit: int
+    ) -> Sequence[Change] | None:
+        """The feed after a cursor; None when it was pruned that far and the reader must start anew."""
+        ...
+
+    async def cursor(self) -> int: ...
+
+    async def most_recent_foreground(self, owner: OwnerId) -> Agent | None:
+        """The user agent with the last real user input."""
+        ...
+
+    async def waking(self) -> Sequence[Waking]:
+        """Agents with work left over: a turn that goes on, or queued items that wake."""
+        ...
+
+    async def facts(self) -> StoreFacts: ...
+
+    # -- outbox
+
+    async def due_deliveries(self, now: datetime, limit: int) -> Sequence[Delivery]:
+        """The first undelivered reply of each channel, when it is due: order holds per channel."""
+        ...
+
+    async def delivered(self, delivery_id: int, at: datetime) -> None: ...
+
+    async def delivery_failed(
+        self, delivery_id: int, *, error: str, retry_at: datetime | None
+    ) -> None:
+        """Try again at that time, or never."""
+        ...
+
+    async def offset(self, source: str) -> str | None: ...

@@ -1,0 +1,126 @@
+"""The tool port: what a tool is, what it promises about its effect, and what it is given."""
+
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import PurePosixPath
+from typing import Any, Literal, Protocol
+
+from retinue.ids import AgentId, CallId, OwnerId
+from retinue.messages import FileReference
+
+Effect = Literal["pure", "keyed", "verifiable", "once"]
+"""What may be done with a call whose outcome a crash swallowed.
+
+`pure`: run it again. `keyed`: run it again with the same idempotency key. `verifiable`: ask its
+`check` whether it happened. `once`: never again; the model is told that nobody knows.
+"""
+
+
+class AgentFiles(Protocol):
+    """An agent's own file tree. Paths are inside it; one that leaves it is a `UsageError`."""
+
+    async def read(self, path: str) -> bytes: ...
+
+    async def write(self, path: str, data: bytes) -> FileReference: ...
+
+    async def append(self, path: str, data: bytes) -> FileReference: ...
+
+    async def delete(self, path: str) -> None: ...
+
+    async def list(self, path: str = "/", *, recursive: bool = False) -> Sequence[FileReference]: ...
+
+    async def stat(self, path: str) -> FileReference: ...
+
+    def real_path(self, path: str) -> PurePosixPath:
+        """Where the file is on this machine, checked to be inside the tree (for sandboxes)."""
+        ...
+
+
+class ToolContext(Protocol):
+    """What a running tool knows and may ask of the engine.
+
+    What it asks for is collected and committed with its result: all of it or none.
+    """
+
+    @property
+    def agent_id(self) -> AgentId: ...
+
+    @property
+    def owner(self) -> OwnerId: ...
+
+    @property
+    def definition(self) -> str: ...
+
+    @property
+    def call_id(self) -> CallId: ...
+
+    @property
+    def idempotency_key(self) -> str:
+        """The same for every try of this call, and for no other call."""
+        ...
+
+    @property
+    def files(self) -> AgentFiles: ...
+
+    @property
+    def grants(self) -> Sequence[str]:
+        """Permissions that this agent holds, such as `@network`."""
+        ...
+
+    def progress(self, text: str) -> None:
+        """Show something to whoever watches; never stored."""
+        ...
+
+    def post(self, agent_id: AgentId, text: str, *, silent: bool = False) -> None:
+        """Put a system message into another agent's inbox, with this agent as its origin."""
+        ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ToolOutput:
+    """What a call gives back; `is_error` is a result too, and the model sees it."""
+
+    text: str
+    is_error: bool = False
+    files: Sequence[FileReference] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Verified:
+    """What `check` found out about a call whose outcome was lost."""
+
+    happened: bool
+    output: ToolOutput | None = None  # when it happened and the result can still be told
+
+
+Invoke = Callable[[ToolContext, Mapping[str, Any]], Awaitable[ToolOutput]]
+Check = Callable[[ToolContext, Mapping[str, Any]], Awaitable[Verified]]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Tool:
+    """Something that a model can call."""
+
+    name: str
+    description: str
+    parameters: Mapping[str, Any]  # JSON schema of an object
+    invoke: Invoke  # given arguments that `validate` accepted
+    validate: Callable[[Mapping[str, Any]], Mapping[str, Any]]  # raises UsageError naming the fields
+    effect: Effect = "once"
+    check: Check | None = None
+    capabilities: Sequence[str] = field(default_factory=tuple[str, ...])
+    timeout_seconds: float | None = None  # None = the limit of the settings
+    output_limit: int | None = None  # characters; None = the limit of the settings
+    source: str = "builtin"  # "builtin", "project", "mcp:<server>", ...
+
+
+class Toolbox(Protocol):
+    """All tools there are, before scoping."""
+
+    async def tools(self) -> Mapping[str, Tool]:
+        """By name; quick, also when a remote server is slow or down (then without its tools)."""
+        ...
+
+    def problems(self) -> Sequence[str]:
+        """What did not load, by file or server and reason."""
+        ...
