@@ -1,0 +1,27 @@
+"""What operators set: `retinue.toml`, the environment, and secrets by reference."""
+
+from retinue.settings.loading import load_settings
+from retinue.settings.secrets import Secret, Template, Vault
+from retinue.settings.sections import (
+    AgentsSettings,
+    LimitsSettings,
+    McpSettings,
+    ProviderSettings,
+    ServerSettings,
+    Settings,
+    ToolsSettings,
+)
+
+__all__ = [
+    "AgentsSettings",
+    "LimitsSettings",
+    "McpSettings",
+    "ProviderSettings",
+    "Secret",
+    "ServerSettings",
+    "Settings",
+    "Template",
+    "ToolsSettings",
+    "Vault",
+    "load_settings",
+]

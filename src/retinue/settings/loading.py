@@ -1,0 +1,71 @@
+"""Reads `retinue.toml` and the environment into one frozen `Settings`."""
+
+import re
+import tomllib
+from collections.abc import Mapping
+from pathlib import Path
+
+from retinue.errors import UsageError
+from retinue.settings.environment import Overlay, overlay
+from retinue.settings.secrets import Vault
+from retinue.settings.sections import Settings, data_directory
+from retinue.settings.shapes import Complaint, Tidied, check, path_text, tidy
+
+FILE_NAME = "retinue.toml"
+_LINE = re.compile(r"\(at line (\d+), column \d+\)$")
+
+
+def load_settings(project_dir: Path, env: Mapping[str, str]) -> Settings:
+    """Read the settings of a project; without a file, the defaults and the environment."""
+    file = project_dir / FILE_NAME
+    tidied = tidy(Settings, _read(file))
+    overlaid = overlay(Settings, tidied.table, env)
+    vault = Vault(environment=env, directory=data_directory(project_dir) / "secrets")
+    checked = check(Settings, overlaid.table, tidied.spelling, context=vault)
+    errors = [*tidied.errors, *checked.errors]
+    if checked.value is None or errors:
+        raise _usage_error(file, errors, overlaid, tidied)
+    warnings = (
+        *(f"{file.name}: {complaint.message}" for complaint in tidied.unknown),
+        *(f"{file.name}: {complaint.path}: {complaint.message}" for complaint in tidied.warnings),
+        *overlaid.warnings,
+    )
+    return checked.value.located(project_dir, warnings)
+
+
+def _read(file: Path) -> Mapping[str, object]:
+    try:
+        return tomllib.loads(file.read_bytes().decode("utf-8-sig"))
+    except FileNotFoundError:
+        return {}
+    except tomllib.TOMLDecodeError as error:
+        found = _LINE.search(str(error))
+        line = int(found.group(1)) if found else None
+        where = f"{file}:{line}" if line else str(file)
+        raise UsageError(
+            f"{where}: not valid TOML: {error}", details={"file": str(file), "line": line}
+        ) from error
+    except (OSError, UnicodeDecodeError) as error:
+        raise UsageError(f"{file}: cannot be read: {error}", details={"file": str(file)}) from error
+
+
+def _usage_error(
+    file: Path, errors: list[Complaint], overlaid: Overlay, tidied: Tidied
+) -> UsageError:
+    """Tell every wrong key at once, each with where it was set."""
+    variables = {
+        path_text(location, tidied.spelling): variable
+        for location, variable in overlaid.variables.items()
+    }
+    lines: list[str] = []
+    for complaint in errors:
+        variable = variables.get(complaint.path.split("[")[0])
+        where = f"environment: {variable}" if variable else str(file)
+        lines.append(f"{where}: {complaint.path}: {complaint.message}")
+    return UsageError(
+        "\n".join(lines),
+        details={
+            "file": str(file),
+            "keys": [complaint.path for complaint in errors],
+        },
+    )
