@@ -1,0 +1,38 @@
+"""Retinue: durable AI agents that never lose a message and never do a thing twice.
+
+The names below are what definition and tool files import; each loads on first use, so
+`import retinue` itself costs next to nothing.
+"""
+
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from retinue.definitions import define_agent, define_prompt
+    from retinue.tools.function import tool
+    from retinue.tools.port import ToolContext
+
+__version__ = "0.1.0"
+
+__all__ = ["ToolContext", "__version__", "define_agent", "define_prompt", "tool"]
+
+_HOMES = {
+    "ToolContext": "retinue.tools.port",
+    "define_agent": "retinue.definitions",
+    "define_prompt": "retinue.definitions",
+    "tool": "retinue.tools.function",
+}
+
+
+def __getattr__(name: str) -> object:
+    """Import a public name from its home when somebody asks for it."""
+    home = _HOMES.get(name)
+    if home is None:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    value: object = getattr(import_module(home), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)
