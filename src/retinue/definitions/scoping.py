@@ -1,0 +1,205 @@
+"""The security boundary: which tools, skills and peers an agent may see and call.
+
+One function decides for the list that a model sees, for every call, for HTTP, for skills and for
+MCP. Whoever registers tools must keep the prefix `system_` for the engine's own: they always pass.
+"""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Protocol, TypeVar
+
+SYSTEM_PREFIX = "system_"
+
+Patterns = tuple[str, ...]
+"""Globs in which only `*` is special."""
+
+
+class ScopedTool(Protocol):
+    """What scoping needs to know about a tool."""
+
+    @property
+    def name(self) -> str: ...
+
+    @property
+    def capabilities(self) -> Sequence[str]: ...
+
+
+class ScopedAgent(Protocol):
+    """What scoping needs to know about a definition that somebody wants to reach."""
+
+    @property
+    def name(self) -> str: ...
+
+    @property
+    def ui_visible(self) -> bool: ...
+
+
+ToolT = TypeVar("ToolT", bound=ScopedTool)
+AgentT = TypeVar("AgentT", bound=ScopedAgent)
+
+
+class Rule(StrEnum):
+    """The rule that refused, by the name of its field."""
+
+    TOOL_ALLOWLIST = "toolAllowlist"
+    TOOL_DENYLIST = "toolDenylist"
+    CAPABILITY_ALLOWLIST = "capabilityAllowlist"
+    CAPABILITY_DENYLIST = "capabilityDenylist"
+    SKILL_ALLOWLIST = "skillAllowlist"
+    SKILL_DENYLIST = "skillDenylist"
+    AGENT_ALLOWLIST = "agentAllowlist"
+    AGENT_DENYLIST = "agentDenylist"
+    UI_VISIBLE = "uiVisible"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Verdict:
+    """Allowed, or the rule that refused and what it refused; true when allowed."""
+
+    rule: Rule | None = None
+    subject: str = ""
+    pattern: str | None = None
+    """the pattern of a denylist that matched"""
+
+    @property
+    def is_allowed(self) -> bool:
+        return self.rule is None
+
+    def __bool__(self) -> bool:
+        return self.is_allowed
+
+    def __str__(self) -> str:
+        if self.rule is None:
+            return "allowed"
+        by = f" by {self.pattern!r}" if self.pattern is not None else ""
+        return f"{self.subject!r} is refused{by} ({self.rule})"
+
+
+ALLOWED = Verdict()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Scope:
+    """The four tool lists of a definition; None allows everything, an empty allowlist nothing."""
+
+    tool_allowlist: Patterns | None = None
+    tool_denylist: Patterns | None = None
+    capability_allowlist: Patterns | None = None
+    capability_denylist: Patterns | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Intersection:
+    """Several scopes at once; only what all of them allow."""
+
+    scopes: tuple[Scope, ...]
+
+
+def intersect(first: Scope | Intersection, *others: Scope | Intersection) -> Intersection:
+    """Narrow a scope by others, as delegation does; nothing here can widen one."""
+    scopes = [scope for part in (first, *others) for scope in _scopes(part)]
+    return Intersection(scopes=tuple(dict.fromkeys(scopes)))
+
+
+def verdict(scope: Scope | Intersection, tool: ScopedTool) -> Verdict:
+    """Decide about one tool and say which rule refused it, for the audit log."""
+    if tool.name.startswith(SYSTEM_PREFIX):
+        return ALLOWED
+    for part in _scopes(scope):
+        found = _tool_verdict(part, tool)
+        if not found:
+            return found
+    return ALLOWED
+
+
+def is_allowed(scope: Scope | Intersection, tool: ScopedTool) -> bool:
+    return verdict(scope, tool).is_allowed
+
+
+def effective(scope: Scope | Intersection, tools: Iterable[ToolT]) -> tuple[ToolT, ...]:
+    """Keep the tools that the scope allows, in their order."""
+    return tuple(tool for tool in tools if is_allowed(scope, tool))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NameScope:
+    """An allowlist and a denylist of names: of plugins for skills, of definitions for peers."""
+
+    allowlist: Patterns | None = None
+    denylist: Patterns | None = None
+
+
+def skill_verdict(scope: NameScope, plugin: str) -> Verdict:
+    return _name_verdict(scope, plugin, Rule.SKILL_ALLOWLIST, Rule.SKILL_DENYLIST)
+
+
+def agent_verdict(scope: NameScope, target: ScopedAgent) -> Verdict:
+    """Decide whether a definition may be seen and messaged; tell a caller no more than no."""
+    if not target.ui_visible:
+        return Verdict(rule=Rule.UI_VISIBLE, subject=target.name)
+    return _name_verdict(scope, target.name, Rule.AGENT_ALLOWLIST, Rule.AGENT_DENYLIST)
+
+
+def visible_agents(
+    scope: NameScope, targets: Iterable[AgentT], *, itself: str | None = None
+) -> tuple[AgentT, ...]:
+    """List the peers of a definition, without itself."""
+    return tuple(
+        target for target in targets if target.name != itself and agent_verdict(scope, target)
+    )
+
+
+def matches(pattern: str, name: str) -> bool:
+    """Match a whole name, with case; `*` stands for any run of characters, all else for itself.
+
+    Without a regular expression: a hostile name cannot make it slow, nor a newline end it early.
+    """
+    first, *others = pattern.split("*")
+    if not others:
+        return pattern == name
+    *inner, last = others
+    end = len(name) - len(last)
+    position = len(first)
+    if position > end or not (name.startswith(first) and name.endswith(last)):
+        return False
+    for part in inner:
+        found = name.find(part, position, end)
+        if found < 0:
+            return False
+        position = found + len(part)
+    return True
+
+
+def first_match(patterns: Iterable[str], name: str) -> str | None:
+    return next((pattern for pattern in patterns if matches(pattern, name)), None)
+
+
+def _scopes(scope: Scope | Intersection) -> tuple[Scope, ...]:
+    return scope.scopes if isinstance(scope, Intersection) else (scope,)
+
+
+def _tool_verdict(scope: Scope, tool: ScopedTool) -> Verdict:
+    names = NameScope(allowlist=scope.tool_allowlist, denylist=scope.tool_denylist)
+    by_name = _name_verdict(names, tool.name, Rule.TOOL_ALLOWLIST, Rule.TOOL_DENYLIST)
+    if not by_name:
+        return by_name
+    capabilities = NameScope(
+        allowlist=scope.capability_allowlist, denylist=scope.capability_denylist
+    )
+    for capability in tool.capabilities:
+        by_capability = _name_verdict(
+            capabilities, capability, Rule.CAPABILITY_ALLOWLIST, Rule.CAPABILITY_DENYLIST
+        )
+        if not by_capability:
+            return by_capability
+    return ALLOWED
+
+
+def _name_verdict(scope: NameScope, name: str, allow: Rule, deny: Rule) -> Verdict:
+    if scope.allowlist is not None and first_match(scope.allowlist, name) is None:
+        return Verdict(rule=allow, subject=name)
+    pattern = first_match(scope.denylist or (), name)
+    if pattern is not None:
+        return Verdict(rule=deny, subject=name, pattern=pattern)
+    return ALLOWED
