@@ -54,7 +54,7 @@ test: system ## Everything: check, then the test suite (TESTS=paths and options,
 
 .PHONY: check
 check: dev ## Format, lint, types, layers, web
-	@$(MAKE) --no-print-directory -s -j2 --output-sync check-format check-lint check-types check-layers check-web
+	@$(MAKE) --no-print-directory -s -j2 --keep-going --output-sync check-format check-lint check-types check-layers check-web
 
 .PHONY: check-format check-lint check-types check-layers check-web
 check-format: dev
@@ -64,7 +64,7 @@ check-lint: dev
 check-types: dev
 	@$(BIN)/basedpyright --level error
 check-layers: dev
-	@$(BIN)/lint-imports --no-logo 2>&1 | sed '/^$$/d'
+	@$(BIN)/lint-imports --no-logo $(if $(wildcard src/retinue/assembly*),,--contract layers --contract cycles) 2>&1 | sed '/^$$/d'
 check-web: $(if $(wildcard web/package.json),web/node_modules/.installed)
 	@if [ -f web/package.json ]; then npm --prefix web run --silent --if-present check; fi
 

@@ -1,0 +1,1 @@
+"""Measurements: throughput, latency, growth, memory and start-up, beside what the disk can do."""
