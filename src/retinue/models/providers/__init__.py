@@ -1,0 +1,1 @@
+"""Models over the network, through pydantic-ai; each vendor is imported on first use."""

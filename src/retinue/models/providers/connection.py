@@ -1,0 +1,58 @@
+"""Where a provider is and how it is entered, from settings and the environment."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Literal
+
+Kind = Literal["openai", "anthropic", "google", "ollama", "openai-compatible"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Timeouts:
+    """How long a model may be silent, in seconds."""
+
+    first_event: float = 120
+    idle: float = 60
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Connection:
+    """One provider, ready to be called."""
+
+    name: str  # as models are spelt with it: `local` in `local:small`
+    kind: Kind
+    base_url: str | None = None
+    api_key: str | None = field(default=None, repr=False)
+    headers: Mapping[str, str] = field(default_factory=dict[str, str], repr=False)
+    advice: str = ""  # which key to set, for the message of a refused one
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class KindFacts:
+    """What is known of a kind of provider before anyone calls it."""
+
+    key_variables: tuple[str, ...] = ()  # the environment variables that may hold its key
+    needs_key: bool = True
+    base_url: str | None = None
+    base_url_variable: str | None = None
+
+
+KINDS: Mapping[Kind, KindFacts] = {
+    "openai": KindFacts(
+        key_variables=("OPENAI_API_KEY",),
+        base_url="https://api.openai.com/v1",
+        base_url_variable="OPENAI_BASE_URL",
+    ),
+    "anthropic": KindFacts(
+        key_variables=("ANTHROPIC_API_KEY",),
+        base_url="https://api.anthropic.com",
+        base_url_variable="ANTHROPIC_BASE_URL",
+    ),
+    "google": KindFacts(key_variables=("GEMINI_API_KEY", "GOOGLE_API_KEY")),
+    "ollama": KindFacts(
+        needs_key=False,
+        base_url="http://127.0.0.1:11434/v1",
+        base_url_variable="OLLAMA_BASE_URL",
+    ),
+    "openai-compatible": KindFacts(needs_key=False),
+}

@@ -1,0 +1,55 @@
+"""Makes models of providers; the only place that imports a vendor, in a thread and on first use."""
+
+import asyncio
+from typing import TYPE_CHECKING
+
+from retinue.models.port import Model
+from retinue.models.providers.connection import Connection, Timeouts
+
+if TYPE_CHECKING:
+    import httpx2
+
+_CONNECT_SECONDS = 10
+
+
+class Vendors:
+    """Models that were made, and the HTTP clients that they share, one for each provider."""
+
+    def __init__(self, timeouts: Timeouts) -> None:
+        self._timeouts = timeouts
+        self._clients: dict[str, httpx2.AsyncClient] = {}
+
+    async def model(self, connection: Connection, model: str, *, window: int | None) -> Model:
+        # Importing a vendor takes a second or two of CPU: the loop goes on meanwhile.
+        return await asyncio.to_thread(self._made, connection, model, window)
+
+    async def close(self) -> None:
+        clients = list(self._clients.values())
+        self._clients.clear()
+        for client in clients:
+            await client.aclose()
+
+    def _made(self, connection: Connection, model: str, window: int | None) -> Model:
+        from retinue.models.providers.kinds import vendor_model
+        from retinue.models.providers.model import ProviderModel
+        from retinue.models.providers.windows import known_window
+
+        return ProviderModel(
+            vendor_model(connection, model, self._client(connection)),
+            name=f"{connection.name}:{model}",
+            window=window or known_window(connection.kind, model),
+            connection=connection,
+            timeouts=self._timeouts,
+        )
+
+    def _client(self, connection: Connection) -> "httpx2.AsyncClient":
+        import httpx2
+
+        if connection.name not in self._clients:
+            self._clients[connection.name] = httpx2.AsyncClient(
+                headers=dict(connection.headers),
+                # Silence is measured around the stream, not a second time here.
+                timeout=httpx2.Timeout(None, connect=_CONNECT_SECONDS),
+                follow_redirects=False,
+            )
+        return self._clients[connection.name]
