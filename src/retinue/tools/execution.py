@@ -1,0 +1,186 @@
+"""One call of a tool, from raw arguments to a result that a model can read."""
+
+import asyncio
+import logging
+import traceback
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, cast
+
+from retinue.errors import RefusedError, RetinueError
+from retinue.messages import ToolStatus, clean_text
+from retinue.tools.port import Tool, ToolContext, ToolOutput, Verified
+
+logger = logging.getLogger(__name__)
+
+_GRACE_SECONDS = 1.0
+"""How long a tool that was told to stop may take to clean up."""
+
+_HEAD_SHARE = 0.6
+
+_abandoned: set[asyncio.Task[Any]] = set()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Finished:
+    """How a call ended; failures are results, too."""
+
+    output: ToolOutput
+    status: ToolStatus = "ok"
+    cut: int = 0  # characters that were left out
+
+
+@dataclass(frozen=True, slots=True)
+class _Raised:
+    error: BaseException
+
+
+async def run_tool(
+    tool: Tool,
+    ctx: ToolContext,
+    arguments: Mapping[str, Any],
+    *,
+    timeout_seconds: float,
+    output_limit: int,
+) -> Finished:
+    """Validate, run and tidy; the tool's own limits, where it has some, take the place of these.
+
+    Only a cancellation of the caller is raised; it is passed on to the tool first.
+    """
+    seconds = tool.timeout_seconds or timeout_seconds
+    task = asyncio.create_task(_contained(tool, ctx, arguments), name=f"tool {tool.name}")
+    try:
+        await asyncio.wait({task}, timeout=seconds)
+    except asyncio.CancelledError:
+        await _stop(task)
+        raise
+    if not task.done():
+        ended = await _stop(task)
+        finished = _failed(
+            f"{tool.name} took longer than its limit of {seconds:g} seconds and was stopped."
+            + ("" if ended else " It did not end when told to and may still be running.")
+        )
+    elif task.cancelled():
+        finished = _failed(f"{tool.name} cancelled itself and gave no result.")
+    else:
+        finished = _outcome(tool, task.result())
+    return _tidy(finished, tool.output_limit or output_limit)
+
+
+async def run_check(
+    tool: Tool, ctx: ToolContext, arguments: Mapping[str, Any], *, timeout_seconds: float
+) -> Verified | None:
+    """Ask whether a lost call happened; None when there is no answer, which is not a no."""
+    if tool.check is None:
+        return None
+    task = asyncio.create_task(_checked(tool, ctx, arguments), name=f"check {tool.name}")
+    try:
+        await asyncio.wait({task}, timeout=tool.timeout_seconds or timeout_seconds)
+    except asyncio.CancelledError:
+        await _stop(task)
+        raise
+    if not task.done():
+        await _stop(task)
+        return None
+    verified = None if task.cancelled() else task.result()
+    if not isinstance(verified, Verified):
+        return None
+    if verified.output is None:
+        return verified
+    limit = tool.output_limit or len(verified.output.text) + 1
+    output = _tidy(Finished(output=verified.output), limit).output
+    return Verified(happened=verified.happened, output=output)
+
+
+async def _contained(tool: Tool, ctx: ToolContext, arguments: Mapping[str, Any]) -> object:
+    """Let nothing but a cancellation leave the task: a SystemExit would end the event loop."""
+    try:
+        return await tool.invoke(ctx, tool.validate(arguments))
+    except asyncio.CancelledError:
+        raise
+    except BaseException as error:  # noqa: BLE001  (whatever a tool raises is its result)
+        return _Raised(error)
+
+
+async def _checked(tool: Tool, ctx: ToolContext, arguments: Mapping[str, Any]) -> object:
+    assert tool.check is not None
+    try:
+        return await tool.check(ctx, tool.validate(arguments))
+    except asyncio.CancelledError:
+        raise
+    except BaseException as error:  # noqa: BLE001
+        logger.warning("tool check failed", extra={"tool": tool.name, "error": describe(error)})
+        return None
+
+
+async def _stop(task: "asyncio.Task[Any]") -> bool:
+    """Cancel it and wait a little; one that goes on is left behind, and False returned."""
+    _abandoned.add(task)
+    task.add_done_callback(_abandoned.discard)
+    task.cancel()
+    await asyncio.wait({task}, timeout=_GRACE_SECONDS)
+    return task.done()
+
+
+def _outcome(tool: Tool, value: object) -> Finished:
+    match value:
+        case _Raised(RefusedError() as error):
+            return _failed(error.message, status="refused")
+        case _Raised(RetinueError() as error):
+            return _failed(error.message)
+        case _Raised(error):
+            place = _place(error)
+            logger.info("tool failed", exc_info=error, extra={"tool": tool.name})
+            return _failed(f"{tool.name} failed with {describe(error)}{place}")
+        case ToolOutput():
+            return Finished(output=value, status="error" if value.is_error else "ok")
+        case _:
+            return _failed(f"{tool.name} gave a {type(value).__name__}, which is not an output.")
+
+
+def _failed(text: str, *, status: ToolStatus = "error") -> Finished:
+    return Finished(output=ToolOutput(text=text, is_error=True), status=status)
+
+
+def describe(error: BaseException) -> str:
+    """Say what was raised, also when its own text cannot be had."""
+    try:
+        text = str(error).strip()
+    except Exception:  # noqa: BLE001  (a tool's exception may do anything)
+        text = ""
+    kind = type(error).__name__
+    return f"{kind}: {text}" if text else kind
+
+
+def _place(error: BaseException) -> str:
+    """Name the tool author's line, which is what they need; never the values around it."""
+    try:
+        frames = traceback.extract_tb(error.__traceback__, limit=-1)
+    except Exception:  # noqa: BLE001
+        return ""
+    return f" ({frames[0].filename.rpartition('/')[2]}:{frames[0].lineno})" if frames else ""
+
+
+def _tidy(finished: Finished, limit: int) -> Finished:
+    output = finished.output
+    text = cast("object", output.text)  # a tool may have put anything there
+    whole = text if isinstance(text, str) else str(text)
+    shown, cut = cut_text(whole, limit)
+    return Finished(
+        output=ToolOutput(
+            text=clean_text(shown), is_error=output.is_error, files=tuple(output.files)
+        ),
+        status=finished.status,
+        cut=cut,
+    )
+
+
+def cut_text(text: str, limit: int) -> tuple[str, int]:
+    """Keep the head and the tail of a text over the limit, and say what is missing between."""
+    cut = len(text) - limit
+    if cut <= 0:
+        return text, 0
+    head = round(limit * _HEAD_SHARE)
+    tail = limit - head
+    notice = f"\n\n[{cut} of {len(text)} characters were left out here]\n\n"
+    return text[:head] + notice + (text[-tail:] if tail else ""), cut

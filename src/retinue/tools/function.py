@@ -1,0 +1,244 @@
+"""The `tool` decorator: a plain function becomes something that a model can call."""
+
+import functools
+import inspect
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Generic, ParamSpec, TypeVar, get_args, overload
+
+from retinue.errors import DefinitionError
+from retinue.tools.docstrings import docstring_of
+from retinue.tools.port import Check, Effect, Tool, ToolContext, ToolOutput, Verified
+from retinue.tools.results import output_of
+from retinue.tools.threads import in_thread
+
+P = ParamSpec("P")
+R = TypeVar("R")
+F = TypeVar("F", bound=Callable[..., Any])
+
+RESERVED_PREFIX = "system_"
+"""Tools of the engine itself, which pass every allowlist."""
+
+_NAME = re.compile(r"[A-Za-z0-9_.-]{1,64}")
+_EFFECTS: tuple[str, ...] = get_args(Effect)
+
+
+def name_problem(name: str) -> str | None:
+    """Say why a tool cannot have this name, if so."""
+    if _NAME.fullmatch(name) is None:
+        return f"{name!r} is not a tool's name: 1 to 64 of the letters A-Z a-z 0-9 _ . - are"
+    if name.startswith(RESERVED_PREFIX):
+        return f"{name!r} is reserved: names that start with {RESERVED_PREFIX!r} are the engine's"
+    return None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Options:
+    name: str
+    effect: Effect
+    capabilities: Sequence[str]
+    timeout_seconds: float | None
+    output_limit: int | None
+
+
+class FunctionTool(Generic[P, R]):
+    """A function with what a model and the engine must know of it; can still be called itself."""
+
+    def __init__(self, function: Callable[P, R], options: _Options) -> None:
+        functools.update_wrapper(self, function)
+        self.function = function
+        self.name = options.name
+        self._options = options
+        self._check: Callable[..., Any] | None = None
+        self._complain_about_options()
+
+    def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R:
+        return self.function(*args, **kwargs)
+
+    def check(self, function: F) -> F:
+        """Decorate what finds out whether a lost call happened.
+
+        It takes the tool's parameters, or some of them, and gives a `Verified` or a bool; when it
+        raises, nobody knows.
+        """
+        self._check = function
+        return function
+
+    def as_tool(self, *, source: str = "project") -> Tool:
+        """Build the schema; raises `DefinitionError` with file and line when there is none."""
+        from retinue.tools.schema import (  # noqa: PLC0415  (pydantic is slow to import)
+            UnusableFunctionError,
+            parameters_of,
+        )
+
+        options = self._options
+        signature = _Signature.of(self.function, self._complaint)
+        text = docstring_of(self.function)
+        try:
+            parameters = parameters_of(
+                self.name, self.function, signature.parameters, text.parameters
+            )
+        except UnusableFunctionError as error:
+            raise self._complaint(str(error)) from error
+        validate = parameters.validate
+
+        async def invoke(ctx: ToolContext, arguments: Mapping[str, Any]) -> ToolOutput:
+            value = await signature.call(self.function, ctx, validate(arguments))
+            return await output_of(ctx, value, tool_name=self.name)
+
+        return Tool(
+            name=self.name,
+            description=text.description or self.name.replace("_", " "),
+            parameters=parameters.schema,
+            invoke=invoke,
+            validate=validate,
+            effect=options.effect,
+            check=self._port_check(signature, validate),
+            capabilities=tuple(options.capabilities),
+            timeout_seconds=options.timeout_seconds,
+            output_limit=options.output_limit,
+            source=source,
+        )
+
+    def _port_check(
+        self,
+        signature: "_Signature",
+        validate: Callable[[Mapping[str, Any]], Mapping[str, Any]],
+    ) -> Check | None:
+        if self._check is None:
+            if self._options.effect == "verifiable":
+                raise self._complaint(
+                    f"effect 'verifiable' needs a check: decorate one with @{self._spelled}.check"
+                )
+            return None
+        function = self._check
+        wanted = _Signature.of(function, self._complaint)
+        names = {parameter.name for parameter in wanted.parameters}
+        foreign = sorted(names - {parameter.name for parameter in signature.parameters})
+        if foreign:
+            raise self._complaint(f"its check takes {', '.join(foreign)}, which the tool does not")
+
+        async def check(ctx: ToolContext, arguments: Mapping[str, Any]) -> Verified:
+            given = {name: v for name, v in validate(arguments).items() if name in names}
+            value = await wanted.call(function, ctx, given)
+            match value:
+                case Verified():
+                    return value
+                case bool():
+                    return Verified(happened=value)
+                case _:
+                    raise TypeError(f"the check of {self.name!r} gave neither Verified nor a bool")
+
+        return check
+
+    def _complain_about_options(self) -> None:
+        options = self._options
+        problem = name_problem(options.name)
+        if problem is not None:
+            raise self._complaint(problem)
+        if options.effect not in _EFFECTS:
+            raise self._complaint(
+                f"effect {options.effect!r} is unknown: {', '.join(_EFFECTS)} are known"
+            )
+        if isinstance(options.capabilities, str):
+            raise self._complaint("capabilities are a list of names, not one text")
+        if options.timeout_seconds is not None and options.timeout_seconds <= 0:
+            raise self._complaint("timeout_seconds must be above 0")
+        if options.output_limit is not None and options.output_limit <= 0:
+            raise self._complaint("output_limit must be above 0")
+
+    @property
+    def _spelled(self) -> str:
+        return getattr(self.function, "__name__", self.name)
+
+    def _complaint(self, reason: str) -> DefinitionError:
+        code = getattr(self.function, "__code__", None)
+        return DefinitionError(
+            reason,
+            file=code.co_filename if code else "?",
+            line=code.co_firstlineno if code else None,
+            field=f"tool {self._spelled}",
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class _Signature:
+    """How a function is called: with a context or without, in the loop or in a thread."""
+
+    parameters: Sequence[inspect.Parameter]
+    takes_context: bool
+    is_async: bool
+
+    @classmethod
+    def of(
+        cls, function: Callable[..., Any], complaint: Callable[[str], DefinitionError]
+    ) -> "_Signature":
+        parameters = list(inspect.signature(function).parameters.values())
+        takes_context = bool(parameters) and _is_context(parameters[0])
+        rest = parameters[1:] if takes_context else parameters
+        for parameter in rest:
+            if parameter.kind not in (parameter.POSITIONAL_OR_KEYWORD, parameter.KEYWORD_ONLY):
+                raise complaint(f"parameter {str(parameter)!r} has no name that a model could use")
+            if _is_context(parameter):
+                raise complaint("the context must be the first parameter")
+        return cls(rest, takes_context, inspect.iscoroutinefunction(function))
+
+    async def call(
+        self, function: Callable[..., Any], ctx: ToolContext, arguments: Mapping[str, Any]
+    ) -> Any:
+        call = functools.partial(function, *([ctx] if self.takes_context else []), **arguments)
+        value: Any = await call() if self.is_async else await in_thread(call, name="tool")
+        # A function without `async` may give an awaitable all the same, such as a wrapped one.
+        return await value if inspect.isawaitable(value) else value
+
+
+def _is_context(parameter: inspect.Parameter) -> bool:
+    annotation = parameter.annotation
+    written = annotation if isinstance(annotation, str) else getattr(annotation, "__name__", "")
+    return parameter.name == "ctx" or written.strip("'\"").rpartition(".")[2] == "ToolContext"
+
+
+@overload
+def tool(function: Callable[P, R], /) -> FunctionTool[P, R]: ...
+
+
+@overload
+def tool(
+    *,
+    name: str | None = None,
+    effect: Effect = "once",
+    capabilities: Sequence[str] = (),
+    timeout_seconds: float | None = None,
+    output_limit: int | None = None,
+    check: Callable[..., Any] | None = None,
+) -> Callable[[Callable[P, R]], FunctionTool[P, R]]: ...
+
+
+def tool(
+    function: Callable[..., Any] | None = None,
+    /,
+    *,
+    name: str | None = None,
+    effect: Effect = "once",
+    capabilities: Sequence[str] = (),
+    timeout_seconds: float | None = None,
+    output_limit: int | None = None,
+    check: Callable[..., Any] | None = None,
+) -> Any:
+    """Make a tool of a function: its schema comes from the types, its texts from the docstring."""
+
+    def decorate(function: Callable[..., Any]) -> FunctionTool[..., Any]:
+        options = _Options(
+            name=function.__name__ if name is None else name,
+            effect=effect,
+            capabilities=capabilities,
+            timeout_seconds=timeout_seconds,
+            output_limit=output_limit,
+        )
+        made = FunctionTool(function, options)
+        if check is not None:
+            made.check(check)
+        return made
+
+    return decorate if function is None else decorate(function)

@@ -1,0 +1,134 @@
+"""A function's parameters as a JSON schema, and arguments checked against it.
+
+This is the module that needs pydantic; it is imported when the first schema is built.
+"""
+
+import inspect
+from collections.abc import Callable, Mapping, Sequence
+from types import SimpleNamespace
+from typing import Any, get_type_hints
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, create_model
+from pydantic.json_schema import GenerateJsonSchema
+from pydantic_core import ErrorDetails
+
+from retinue.errors import UsageError
+
+_SHOWN = 80
+
+
+class UnusableFunctionError(Exception):
+    """No schema can be made of the function; says why."""
+
+
+class Accepted(dict[str, Any]):
+    """Arguments that were validated and converted to what the function wants."""
+
+
+class Parameters:
+    """What a tool takes: its schema, and the check of what a model gave."""
+
+    def __init__(self, tool_name: str, model: type[BaseModel], names: Mapping[str, str]) -> None:
+        self._tool_name = tool_name
+        self._model = model
+        self._names = names  # the model's field -> the function's parameter
+        self.schema = _json_schema(model)
+
+    def validate(self, arguments: Mapping[str, Any]) -> Mapping[str, Any]:
+        """Give what the function is to be called with; raises `UsageError` naming every field."""
+        if isinstance(arguments, Accepted):
+            return arguments
+        try:
+            checked = self._model.model_validate(dict(arguments))
+        except ValidationError as error:
+            wrong = [self._complaint(entry) for entry in error.errors(include_url=False)]
+            raise UsageError(
+                f"The arguments of {self._tool_name!r} do not fit: "
+                + "; ".join(f"{field!r}: {reason}" for field, reason in wrong),
+                details={"fields": dict(wrong)},
+            ) from None
+        return Accepted(
+            {self._names[field]: getattr(checked, field) for field in checked.model_fields_set}
+        )
+
+    def _complaint(self, entry: ErrorDetails) -> tuple[str, str]:
+        field = ".".join(str(step) for step in entry["loc"])
+        if entry["type"] == "extra_forbidden" and len(entry["loc"]) == 1:
+            known = ", ".join(repr(name) for name in self._names.values())
+            return field, f"there is no such parameter (there is {known or 'none'})"
+        if entry["type"] == "missing":
+            expected = self._expected(entry["loc"])
+            return field, f"missing; {expected} is required" if expected else "missing"
+        given = repr(entry["input"])
+        shown = given if len(given) <= _SHOWN else given[:_SHOWN] + "..."
+        return field, f"{entry['msg']}, not {shown}"
+
+    def _expected(self, place: Sequence[int | str]) -> str:
+        if len(place) != 1:
+            return ""
+        described: Mapping[str, Any] = self.schema["properties"].get(str(place[0]), {})
+        kind: Any = described.get("type")
+        return f"a value of type {kind}" if isinstance(kind, str) else ""
+
+
+class _PlainSchema(GenerateJsonSchema):
+    """Without titles, which repeat the names and cost tokens in every request."""
+
+    ignored_warning_kinds = {"skipped-choice", "non-serializable-default"}  # noqa: RUF012
+
+    def field_title_should_be_set(self, schema: Any) -> bool:
+        return False
+
+
+def _json_schema(model: type[BaseModel]) -> dict[str, Any]:
+    schema = model.model_json_schema(schema_generator=_PlainSchema)
+    schema.pop("title", None)
+    for definition in schema.get("$defs", {}).values():
+        definition.pop("title", None)
+    schema.setdefault("properties", {})
+    return schema
+
+
+def parameters_of(
+    tool_name: str,
+    function: Callable[..., Any],
+    parameters: Sequence[inspect.Parameter],
+    descriptions: Mapping[str, str],
+) -> Parameters:
+    """Make the schema of these parameters of the function (its context is not one of them)."""
+    hints = _hints(function, parameters)
+    fields: dict[str, Any] = {}
+    names: dict[str, str] = {}
+    for number, parameter in enumerate(parameters):
+        # The model's own attribute names (`json`, `copy`, ...) are good names of parameters, too.
+        field = f"p{number}"
+        names[field] = parameter.name
+        default = ... if parameter.default is inspect.Parameter.empty else parameter.default
+        fields[field] = (
+            hints.get(parameter.name, Any),
+            Field(default, alias=parameter.name, description=descriptions.get(parameter.name)),
+        )
+    config = ConfigDict(extra="forbid", arbitrary_types_allowed=False)
+    try:
+        model = create_model("Arguments", __config__=config, **fields)
+        return Parameters(tool_name, model, names)
+    except Exception as error:  # pydantic raises many kinds for types that it cannot describe
+        reason = str(error).strip().split("\n", 1)[0]
+        raise UnusableFunctionError(f"its parameters have no JSON schema: {reason}") from error
+
+
+def _hints(
+    function: Callable[..., Any], parameters: Sequence[inspect.Parameter]
+) -> Mapping[str, Any]:
+    """Resolve these annotations only: that of a context may exist for type checkers alone."""
+    annotations = {
+        parameter.name: parameter.annotation
+        for parameter in parameters
+        if parameter.annotation is not inspect.Parameter.empty
+    }
+    holder = SimpleNamespace(__annotations__=annotations)
+    names = getattr(function, "__globals__", {})
+    try:
+        return get_type_hints(holder, globalns=names, include_extras=True)
+    except Exception as error:
+        raise UnusableFunctionError(f"an annotation cannot be resolved: {error}") from error

@@ -1,0 +1,42 @@
+"""Blocking functions, each in a thread of its own."""
+
+import asyncio
+import contextvars
+import threading
+from collections.abc import Callable
+from typing import TypeVar
+
+T = TypeVar("T")
+
+
+async def in_thread(call: Callable[[], T], *, name: str) -> T:
+    """Run it and wait; whoever stops waiting leaves it behind.
+
+    Not the loop's executor: one function that hangs would hold a place in it for ever, and the
+    process could not end. These threads are daemons.
+    """
+    loop = asyncio.get_running_loop()
+    done: asyncio.Future[tuple[list[T], BaseException | None]] = loop.create_future()
+    context = contextvars.copy_context()
+
+    def settle(values: list[T], error: BaseException | None) -> None:
+        if not done.done():
+            done.set_result((values, error))
+
+    def work() -> None:
+        values: list[T] = []
+        raised: BaseException | None = None
+        try:
+            values.append(context.run(call))
+        except BaseException as error:  # noqa: BLE001  (raised again where it is awaited)
+            raised = error
+        try:
+            loop.call_soon_threadsafe(settle, values, raised)
+        except RuntimeError:
+            return  # the loop is closed: nobody waits any more
+
+    threading.Thread(target=work, name=name, daemon=True).start()
+    values, error = await done
+    if error is not None:
+        raise error
+    return values[0]
