@@ -1,0 +1,64 @@
+"""Several sources of tools as one."""
+
+import asyncio
+from collections.abc import Mapping, Sequence
+
+from retinue.tools.execution import describe
+from retinue.tools.function import RESERVED_PREFIX, name_problem
+from retinue.tools.port import Tool, Toolbox
+
+
+class CombinedToolbox:
+    """Implements `Toolbox`: of two tools with one name, that of the earlier source stands."""
+
+    def __init__(self, *sources: Toolbox) -> None:
+        self._sources = sources
+        self._seen: Sequence[Mapping[str, Tool]] = ()
+        self._tools: Mapping[str, Tool] = {}
+        self._problems: Sequence[str] = ()
+        self._failures: Sequence[str] = ()
+
+    async def tools(self) -> Mapping[str, Tool]:
+        answers = await asyncio.gather(
+            *(source.tools() for source in self._sources), return_exceptions=True
+        )
+        self._failures = [
+            f"{type(source).__name__}: its tools cannot be listed: {describe(answer)}"
+            for source, answer in zip(self._sources, answers, strict=True)
+            if isinstance(answer, BaseException)
+        ]
+        listed = [answer for answer in answers if not isinstance(answer, BaseException)]
+        unchanged = len(listed) == len(self._seen) and all(
+            new is old for new, old in zip(listed, self._seen, strict=True)
+        )
+        if not unchanged:
+            self._combine(listed)
+        return self._tools
+
+    def problems(self) -> Sequence[str]:
+        own = [*self._failures, *self._problems]
+        return [problem for source in self._sources for problem in source.problems()] + own
+
+    def _combine(self, listed: Sequence[Mapping[str, Tool]]) -> None:
+        tools: dict[str, Tool] = {}
+        problems: list[str] = []
+        for tool in (tool for answer in listed for tool in answer.values()):
+            problem = _problem(tool, tools.get(tool.name))
+            if problem is None:
+                tools[tool.name] = tool
+            else:
+                problems.append(problem)
+        self._seen, self._tools, self._problems = listed, tools, problems
+
+
+def _problem(tool: Tool, other: Tool | None) -> str | None:
+    is_own = tool.source == "builtin" and tool.name.startswith(RESERVED_PREFIX)
+    problem = None if is_own else name_problem(tool.name)
+    if problem is not None:
+        return f"{tool.source}: {problem}; it is left out"
+    if other is not None:
+        return (
+            f"{tool.source}: there is a tool {tool.name!r} already, from {other.source}; "
+            "this one is left out"
+        )
+    return None
