@@ -6,7 +6,7 @@ from pathlib import Path
 
 from retinue.clock import Clock, SystemClock
 from retinue.errors import UnknownModelError, UsageError
-from retinue.models.offline import OfflineModel
+from retinue.models.offline.model import OfflineModel
 from retinue.models.port import Model
 from retinue.models.providers.connection import KINDS, Connection, Kind, Timeouts
 from retinue.models.providers.vendors import Vendors

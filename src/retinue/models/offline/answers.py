@@ -1,0 +1,146 @@
+"""What the offline model says: about itself, about its tools, about results."""
+
+import json
+import re
+from collections.abc import Sequence
+
+from retinue.messages import ToolMessage
+from retinue.models.offline.arguments import example
+from retinue.models.offline.commands import Tools, rule_for
+
+_SHORT = 160
+_LONGEST = 4_000
+_QUOTED = 300
+_HIGHEST = 1_000
+_BACKTICKS = re.compile(r"`{3,}")
+
+REAL_MODEL = (
+    'To talk to a real model, set `model = "openai:gpt-5"` (or `anthropic:…`, `google:…`, '
+    "`ollama:…`) in `retinue.toml`, and its key, such as `OPENAI_API_KEY`, in the environment."
+)
+GREETING = (
+    "Hello! I am the **offline model** that is built into Retinue: a handful of rules, not an AI. "
+    "I can really use the tools of this agent. Say `help` to see how."
+)
+MARKDOWN = """\
+# A heading
+
+Some text with **bold**, *italic*, `code` and a [link](https://example.com).
+
+## A list
+
+1. First
+2. Second
+   - with a part of its own
+
+- [x] done
+- [ ] to do
+
+## A table
+
+| word | what it is |
+|---|---|
+| definition | the template |
+| agent | one durable instance of it |
+
+## Code
+
+```python
+def greet(name: str) -> str:
+    return f"Hello, {name}!"
+```
+
+> And a quotation to end with.
+"""
+
+
+def counting(highest: int) -> str:
+    top = min(highest, _HIGHEST)
+    more = f"\n\nI stop at {_HIGHEST}." if highest > _HIGHEST else ""
+    return ", ".join(str(number) for number in range(1, top + 1)) + "." + more
+
+
+def not_understood(text: str, *, is_first: bool) -> str:
+    """Admit it, say what was heard, and say how to get a model that understands."""
+    heard = "\n".join(f"> {line}" for line in clipped(text, _QUOTED).splitlines()) or "> (nothing)"
+    if not is_first:
+        return f"I am still the offline model, and no rule of mine fits:\n\n{heard}\n\nTry `help`."
+    return (
+        "I am the **offline model**: a handful of rules, not an AI, and none of them fits what you "
+        f"said:\n\n{heard}\n\nSay `help` to see what I can do. {REAL_MODEL}"
+    )
+
+
+def thought(topic: str) -> tuple[str, str]:
+    """Give a thinking part and an answer about nothing much."""
+    thinking = (
+        f"The person asks me to think about “{clipped(topic, _QUOTED)}”. I have rules and no "
+        "thoughts, so I show what thinking looks like and say so."
+    )
+    return thinking, (
+        f"I thought about “{clipped(topic, _QUOTED)}” as well as a rule can: not much came of it. "
+        f"{REAL_MODEL}"
+    )
+
+
+def help_text(tools: Tools) -> str:
+    """List what can be said, with the tools that there are."""
+    lines = [
+        "I am the **offline model**: a handful of rules, not an AI. Here is what I can do.",
+        "",
+    ]
+    if tools:
+        lines += ["| say | tool |", "|---|---|"]
+        lines += [f"| `{_way(name, tools)}` | {_about(name, tools)} |" for name in tools]
+    else:
+        lines.append("This agent has no tools.")
+    lines += [
+        "",
+        "Several commands go with *then* between them, and `call <tool> <json>` works for every "
+        "tool. Without tools: `show markdown`, `count to 50`, `think about rain`.",
+        "",
+        REAL_MODEL,
+    ]
+    return "\n".join(lines)
+
+
+def results_text(results: Sequence[ToolMessage]) -> str:
+    return "\n\n".join(_result(result) for result in results)
+
+
+def clipped(text: str, limit: int) -> str:
+    return text if len(text) <= limit else text[: limit - 1].rstrip() + "…"
+
+
+def _way(name: str, tools: Tools) -> str:
+    rule = rule_for(name)
+    if rule is not None:
+        return rule.example
+    sample = example(tools[name].parameters)
+    return f"call {name} {json.dumps(sample)}" if sample else f"call {name}"
+
+
+def _about(name: str, tools: Tools) -> str:
+    description = tools[name].description.strip()
+    first = clipped(description.splitlines()[0], 80) if description else ""
+    return f"`{name}` {first}".rstrip().replace("|", "\\|")
+
+
+def _result(result: ToolMessage) -> str:
+    text = result.text.strip()
+    if result.is_error:
+        return f"The call of `{result.name}` did not work. It said:\n\n{_block(text or 'nothing')}"
+    if not text:
+        return f"`{result.name}` is done and had nothing to say."
+    if len(text) <= _SHORT and "\n" not in text:
+        return f"`{result.name}` says: {text}"
+    return f"This is what `{result.name}` gave:\n\n{_block(text)}"
+
+
+def _block(text: str) -> str:
+    """Fence a text so that no fence inside it can end the block."""
+    longest = max((len(run) for run in _BACKTICKS.findall(text)), default=2)
+    fence = "`" * (longest + 1)
+    cut = len(text) - _LONGEST
+    more = f"\n\n({cut} more characters)" if cut > 0 else ""
+    return f"{fence}\n{text[:_LONGEST]}\n{fence}{more}"

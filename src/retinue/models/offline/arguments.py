@@ -1,0 +1,122 @@
+"""Fits words to a tool's schema: which argument is the path, which the text."""
+
+import re
+import shlex
+from collections.abc import Mapping, Sequence
+from typing import Any, cast
+
+_PUNCTUATION = re.compile(r"[^a-z0-9]")
+_CLOCK = re.compile(r"(\d{1,2})(?:[:.](\d{2}))?\s*(am|pm)?", re.IGNORECASE)
+
+_NAMES: Mapping[str, Sequence[str]] = {
+    "path": ("path", "file", "filename", "filepath", "name"),
+    "folder": ("path", "folder", "directory", "dir"),
+    "content": ("content", "text", "data", "body", "message"),
+    "url": ("url", "uri", "link", "address"),
+    "command": ("command", "cmd", "script", "commandline"),
+    "zone": ("timezone", "zone", "tz", "location"),
+    "list": ("list", "listname", "listid", "listtitle", "name"),
+    "item": ("title", "item", "text", "content", "name"),
+    "agent": ("agentid", "agent", "recipient", "to", "name"),
+    "request": ("content", "message", "prompt", "task", "text"),
+    "when": ("at", "when", "time", "cron", "schedule", "expression", "due"),
+    "text": ("text", "content", "message", "query", "input", "prompt", "task", "title"),
+}
+_CRON = ("cron", "schedule", "expression")
+
+
+def properties(schema: Mapping[str, Any]) -> Mapping[str, Mapping[str, Any]]:
+    """Give the arguments that a schema describes, by name."""
+    found = schema.get("properties")
+    if not isinstance(found, dict):
+        return {}
+    entries = cast("dict[str, object]", found)
+    return {
+        name: cast("dict[str, Any]", entry)
+        for name, entry in entries.items()
+        if isinstance(entry, dict)
+    }
+
+
+def required(schema: Mapping[str, Any]) -> Sequence[str]:
+    found = schema.get("required")
+    return [str(name) for name in cast("list[Any]", found)] if isinstance(found, list) else []
+
+
+def fitted(schema: Mapping[str, Any], words: Mapping[str, str]) -> dict[str, Any]:
+    """Give each word to the argument that it is meant for; what has no place is left out."""
+    known = properties(schema)
+    arguments: dict[str, Any] = {}
+    for role, word in words.items():
+        name = _place(known, role, arguments) or _open_place(schema, known, arguments)
+        if name is not None:
+            spoken = _moment(name, word) if role == "when" else word
+            arguments[name] = _typed(known[name], spoken, is_command=role == "command")
+    return arguments
+
+
+def example(schema: Mapping[str, Any]) -> dict[str, Any]:
+    """Make arguments that show how a call is written."""
+    known = properties(schema)
+    return {name: _sample(known.get(name, {})) for name in required(schema)}
+
+
+def _place(known: Mapping[str, Any], role: str, taken: Mapping[str, Any]) -> str | None:
+    by_plain_name = {_PUNCTUATION.sub("", name.lower()): name for name in known}
+    for candidate in _NAMES[role]:
+        name = by_plain_name.get(candidate)
+        if name is not None and name not in taken:
+            return name
+    return None
+
+
+def _open_place(
+    schema: Mapping[str, Any], known: Mapping[str, Mapping[str, Any]], taken: Mapping[str, Any]
+) -> str | None:
+    for name in required(schema):
+        if name not in taken and known.get(name, {}).get("type") == "string":
+            return name
+    return None
+
+
+def _typed(entry: Mapping[str, Any], word: str, *, is_command: bool) -> Any:
+    try:
+        match entry.get("type"):
+            case "integer":
+                return int(word)
+            case "number":
+                return float(word)
+            case "boolean":
+                return word.lower() in ("true", "yes", "on", "1")
+            case "array":
+                return shlex.split(word) if is_command else [word]
+            case _:
+                return word
+    except ValueError:
+        return word
+
+
+def _moment(name: str, word: str) -> str:
+    """Write a time of day as the argument wants it: a cron line or hours and minutes."""
+    found = _CLOCK.fullmatch(word.strip())
+    if found is None:
+        return word
+    hour, minute = int(found.group(1)), int(found.group(2) or 0)
+    if found.group(3):
+        hour = hour % 12 + (12 if found.group(3).lower() == "pm" else 0)
+    if _PUNCTUATION.sub("", name.lower()) in _CRON:
+        return f"{minute} {hour} * * *"
+    return f"{hour:02}:{minute:02}"
+
+
+def _sample(entry: Mapping[str, Any]) -> Any:
+    if entry.get("enum"):
+        return entry["enum"][0]
+    samples: Mapping[str, Any] = {
+        "integer": 1,
+        "number": 1,
+        "boolean": True,
+        "array": [],
+        "object": {},
+    }
+    return samples.get(str(entry.get("type")), "...")

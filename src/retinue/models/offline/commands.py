@@ -1,0 +1,180 @@
+"""Plain commands into tool calls, for whichever tools there are."""
+
+import json
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, cast
+
+from retinue.models.offline.arguments import fitted
+from retinue.models.port import ToolSpec
+
+Tools = Mapping[str, ToolSpec]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Step:
+    """One tool call to make."""
+
+    tool: str
+    arguments: Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Trouble:
+    """A command that was understood and cannot be carried out."""
+
+    reason: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Rule:
+    """A way to say something; the named groups are what its words are for."""
+
+    example: str
+    pattern: re.Pattern[str]
+    tools: re.Pattern[str]  # names of tools that can do it
+
+
+def _rule(example: str, pattern: str, tools: str) -> Rule:
+    return Rule(
+        example=example,
+        pattern=re.compile(pattern, re.IGNORECASE | re.DOTALL),
+        tools=re.compile(tools),
+    )
+
+
+_PATH = r"[\"'`]?(?P<path>[^\s\"'`]*[./][^\s\"'`]*)[\"'`]?"
+RULES: Sequence[Rule] = (
+    _rule(
+        "what time is it",
+        r"(?:what time is it|what(?:'s| is) the (?:time|date)|what day is it|time)"
+        r"(?: now)?(?: in (?P<zone>\S+?))?",
+        r"time|\w+_time|now|clock",
+    ),
+    _rule(
+        "list files",
+        r"(?:list|show)(?: me)?(?: all)?(?: the| my)? files(?: in (?P<folder>\S+))?|ls",
+        r"files_list|list_files|list_directory|\w+_files_list",
+    ),
+    _rule(
+        "write hello to notes.txt",
+        rf"(?:write|save|put) (?P<content>.+) (?:in)?to {_PATH}",
+        r"files_write|write_file|\w+_files_write",
+    ),
+    _rule(
+        "append more to notes.txt",
+        rf"(?:append|add) (?P<content>.+) to {_PATH}",
+        r"files_append|append_file|\w+_files_append",
+    ),
+    _rule(
+        "fetch https://example.com",
+        r"(?:fetch|get|open|download|visit|read) (?P<url>https?://\S+)",
+        r"web_fetch|fetch|fetch_url|\w+_web_fetch",
+    ),
+    _rule(
+        "read notes.txt",
+        rf"(?:read|show|open|cat|print)(?: the file)? {_PATH}",
+        r"files_read|read_file|\w+_files_read",
+    ),
+    _rule(
+        "delete notes.txt",
+        rf"(?:delete|remove|rm) {_PATH}",
+        r"files_delete|delete_file|\w+_files_delete",
+    ),
+    _rule(
+        "run echo hello",
+        r"(?:run|execute|shell|\$)[: ]\s*(?P<command>.+)",
+        r"shell|bash|\w+_shell|run_command",
+    ),
+    _rule(
+        "remind me at 9 to water the plants",
+        r"remind me (?:(?:at|in|on|every) )?(?P<when>[\w:.]+(?: ?(?:am|pm|minutes?|hours?|days?))?)"
+        r" (?:(?:to|about|that) )?(?P<text>.+)",
+        r"schedules_(?:create|add|set|remind)\w*|reminders?_\w+|cron_(?:create|add)",
+    ),
+    _rule(
+        "ask todo to plan my day",
+        r"(?:ask|tell)(?: the)? (?!me\b|us\b)(?P<agent>[\w-]+)(?: agent)?"
+        r"(?: (?:to|for|about|that))? (?P<request>.+)",
+        r"agents_message",
+    ),
+    _rule(
+        "add milk to groceries",
+        r"(?:add|put) (?P<item>.+) (?:on|in)?to (?:the |my )?(?P<list>[\w -]+?)(?: list)?",
+        r"lists_(?:add|append)\w*|lists_items?_(?:add|create)|lists_create_item",
+    ),
+    _rule(
+        "what is on groceries",
+        r"what(?:'s| is) on (?:the |my )?(?P<list>[\w -]+?)(?: list)?",
+        r"lists_(?:get|show|read|items?_list|list_items|items)",
+    ),
+    _rule(
+        "note that the key is under the mat",
+        r"(?:note(?: that)?|remember(?: that)?)[: ]\s*(?P<text>.+)",
+        r"notes_(?:create|add|write|append)\w*",
+    ),
+)
+_LONGEST = 4_000  # nobody says a longer command, and matching one would take its time
+_CALL = re.compile(r"call\s+`?([\w.-]+)`?\s*(.*)", re.IGNORECASE | re.DOTALL)
+_NEXT = re.compile(r"\s*(?:;|,? and then|,? then)\s+", re.IGNORECASE)
+
+
+def steps(text: str, tools: Tools) -> Sequence[Step] | Trouble | None:
+    """Read a text as commands, "this then that" as several; None when it is not a command."""
+    whole = _step(text, tools)
+    if isinstance(whole, Step) and not _NEXT.search(text):
+        return [whole]
+    pieces = [_step(piece, tools) for piece in _NEXT.split(text)]
+    several = [piece for piece in pieces if isinstance(piece, Step)]
+    if len(several) == len(pieces):
+        return several
+    return [whole] if isinstance(whole, Step) else whole
+
+
+def rule_for(tool: str) -> Rule | None:
+    """Find the plain way to use a tool, for the help text."""
+    return next((rule for rule in RULES if rule.tools.fullmatch(tool)), None)
+
+
+def _step(text: str, tools: Tools) -> Step | Trouble | None:
+    words = text.strip()
+    called = _CALL.fullmatch(words)
+    if called is not None:
+        return _called(called.group(1), called.group(2), tools)
+    if len(words) > _LONGEST:
+        return None
+    plain = words.rstrip("?!.").strip()
+    trouble: Trouble | None = None
+    for rule in RULES:
+        is_verbatim = rule.pattern.groupindex.keys() & {"command", "url"}
+        found = rule.pattern.fullmatch(words if is_verbatim else plain)
+        if found is None:
+            continue
+        spec = next((tools[name] for name in tools if rule.tools.fullmatch(name)), None)
+        if spec is not None:
+            said = {role: word.strip() for role, word in found.groupdict().items() if word}
+            return Step(tool=spec.name, arguments=fitted(spec.parameters, said))
+        trouble = trouble or Trouble(
+            reason=f"I understood this as “{rule.example}”, but I have no tool for that here."
+        )
+    name, _, rest = words.partition(" ")
+    is_name = name in tools and ("_" in name or not rest or rest.lstrip().startswith("{"))
+    return _called(name, rest, tools) if is_name else trouble
+
+
+def _called(name: str, rest: str, tools: Tools) -> Step | Trouble:
+    spec = tools.get(name)
+    if spec is None:
+        names = ", ".join(f"`{tool}`" for tool in tools) or "none at all"
+        return Trouble(reason=f"There is no tool `{name}` here. The tools are: {names}.")
+    rest = rest.strip().removeprefix("with ").strip()
+    if not rest:
+        return Step(tool=name, arguments={})
+    if not rest.startswith("{"):
+        return Step(tool=name, arguments=fitted(spec.parameters, {"text": rest}))
+    try:
+        value: Any = json.loads(rest)
+    except (ValueError, RecursionError) as error:
+        return Trouble(reason=f"What follows `call {name}` is not a JSON object: {error}.")
+    return Step(tool=name, arguments=cast("dict[str, Any]", value))

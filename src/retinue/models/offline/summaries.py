@@ -1,0 +1,115 @@
+"""A summary of a conversation by rules, for compaction without a key."""
+
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+from retinue.messages import (
+    AssistantMessage,
+    CallPart,
+    ModelMessage,
+    TextContent,
+    TextPart,
+    ToolMessage,
+    UserMessage,
+)
+from retinue.models.offline.answers import clipped
+from retinue.models.port import ModelRequest
+
+_ASKED = "summarise the conversation"
+_HEADINGS = ("Goal", "Constraints", "Progress", "Decisions", "Next steps")
+_LINES: Mapping[str, int] = {
+    "Goal": 3,
+    "Constraints": 8,
+    "Progress": 14,
+    "Decisions": 6,
+    "Next steps": 2,
+}
+_LINE = 160
+_SENTENCE = re.compile(r"(?<=[.!?])\s+|\n+")
+_CONSTRAINT = re.compile(
+    r"\b(?:must|never|always|only|don't|do not|at most|at least|should not|remember)\b",
+    re.IGNORECASE,
+)
+_DECISION = re.compile(
+    r"\b(?:decided|let's|we will|i will|agreed|chose|choose|instead of|go with)\b", re.IGNORECASE
+)
+_TAG = re.compile(r"</?system_message[^>]*>")
+
+
+def is_summary_request(request: ModelRequest) -> bool:
+    return request.system.lstrip().lower().startswith(_ASKED)
+
+
+def summary(messages: Sequence[ModelMessage]) -> str:
+    """Say under fixed headings what the messages were about; bounded, whatever their number."""
+    found: dict[str, list[str]] = {heading: [] for heading in _HEADINGS}
+    last_asked = ""
+    for message in messages:
+        match message:
+            case UserMessage():
+                last_asked = _take_user(message, found) or last_asked
+            case AssistantMessage():
+                _take_assistant(message, found)
+            case ToolMessage():
+                outcome = "failed" if message.is_error else "gave"
+                found["Progress"].append(f"`{message.name}` {outcome}: {_line(message.text)}")
+    found["Next steps"] = (
+        [f"Go on from the last request: {_line(last_asked)}"] if last_asked else []
+    )
+    return "\n\n".join(f"## {heading}\n{_bullets(heading, found)}" for heading in _HEADINGS)
+
+
+def _take_user(message: UserMessage, found: dict[str, list[str]]) -> str:
+    last = ""
+    for content in message.content:
+        if not isinstance(content, TextContent):
+            continue
+        text = _TAG.sub("", content.text).strip()
+        if "## Goal\n" in text:
+            for heading, line in _earlier(text):
+                found[heading].append(line)
+            continue
+        last = text or last
+        if text and len(found["Goal"]) < _LINES["Goal"]:
+            found["Goal"].append(_line(text))
+        found["Constraints"].extend(_sentences(text, _CONSTRAINT))
+        found["Decisions"].extend(_sentences(text, _DECISION))
+    return last
+
+
+def _take_assistant(message: AssistantMessage, found: dict[str, list[str]]) -> None:
+    for part in message.parts:
+        match part:
+            case TextPart():
+                found["Decisions"].extend(_sentences(part.text, _DECISION))
+                found["Progress"].append(f"Said: {_line(part.text)}")
+            case CallPart():
+                found["Progress"].append(f"Called `{part.name}`")
+            case _:
+                pass
+
+
+def _earlier(text: str) -> Iterator[tuple[str, str]]:
+    """Read the lines of a summary that stands where older messages were."""
+    heading = ""
+    for line in text.splitlines():
+        if line.startswith("## "):
+            heading = line.removeprefix("## ").strip()
+        elif line.startswith("- ") and heading in _HEADINGS:
+            yield heading, line.removeprefix("- ").strip()
+
+
+def _sentences(text: str, pattern: re.Pattern[str]) -> Iterator[str]:
+    return (_line(each) for each in _SENTENCE.split(text) if pattern.search(each))
+
+
+def _bullets(heading: str, found: Mapping[str, Iterable[str]]) -> str:
+    lines = [line for line in dict.fromkeys(found[heading]) if line]
+    limit = _LINES[heading]
+    # What was wanted first stays wanted; of what happened, the latest matters.
+    kept = lines[:limit] if heading in ("Goal", "Constraints") else lines[-limit:]
+    return "\n".join(f"- {line}" for line in kept) or "Nothing was said."
+
+
+def _line(text: str) -> str:
+    return clipped(" ".join(text.split()), _LINE)
