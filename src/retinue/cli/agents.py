@@ -1,0 +1,187 @@
+"""`retinue agents`, `show`, `stop`, `reset`, `compact`: looking at agents and steering them."""
+
+from datetime import datetime
+from typing import TYPE_CHECKING, Annotated, Literal
+
+import typer
+
+from retinue.cli.connecting import run_with_client
+from retinue.cli.options import AgentReference, Common
+from retinue.cli.printing import one_line, print_fields, print_json, print_table, say, styled
+from retinue.cli.wording import ago, descriptor_line, moment, plural, size
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable
+
+    from rich.text import Text
+
+    from retinue.cli.client import AgentDetail, Client
+    from retinue.events import AgentView
+
+_PAGE = 200
+_SNIPPET = 80
+_SHORT_ID = 8
+_FILES_SHOWN = 20
+
+Kind = Literal["user", "cron", "heartbeat", "system", "subagent", "swarm", "permanent"]
+
+
+def agents(
+    common: Common,
+    definition: Annotated[str | None, typer.Option(help="Only agents of this definition.")] = None,
+    kind: Annotated[Kind | None, typer.Option(help="Only agents of this kind.")] = None,
+    query: Annotated[str | None, typer.Option(help="Only names and texts with this in it.")] = None,
+    limit: Annotated[int, typer.Option(min=1, help="At most so many.", show_default=True)] = 50,
+) -> None:
+    """List agents, the most recently active first."""
+
+    async def work(client: "Client") -> None:
+        found: list[AgentView] = []
+        cursor: str | None = None
+        while len(found) < limit:
+            page = await client.agents(
+                definition=definition,
+                kind=kind,
+                query=query,
+                limit=min(_PAGE, limit - len(found)),
+                cursor=cursor,
+            )
+            found += page.agents
+            cursor = page.next_cursor
+            if cursor is None:
+                break
+        if common.is_json:
+            print_json({"agents": found, "nextCursor": cursor})
+        else:
+            _print_agents(found, has_filter=any((definition, kind, query)), has_more=bool(cursor))
+
+    run_with_client(common.project, work)
+
+
+def _print_agents(found: "list[AgentView]", *, has_filter: bool, has_more: bool) -> None:
+    from retinue.clock import SystemClock
+
+    if not found:
+        say("No agent fits." if has_filter else "No agents yet. Begin with: retinue chat")
+        return
+    now = SystemClock().now()
+    rows = [
+        (
+            agent.id[:_SHORT_ID],
+            agent.definition,
+            styled(agent.status),
+            ago(agent.last_user_activity_at or agent.updated_at, now),
+            one_line(
+                agent.name or agent.last_snippet or descriptor_line(agent.descriptor), _SNIPPET
+            ),
+        )
+        for agent in found
+    ]
+    print_table(("ID", "DEFINITION", "STATUS", "ACTIVE", "CONVERSATION"), rows, foldable=4)
+    if has_more:
+        say("There are more: use --limit, --definition or --query.")
+
+
+def show(common: Common, agent: AgentReference) -> None:
+    """Show one agent: who it is, what it does, its queue, tokens and files."""
+
+    async def work(client: "Client") -> None:
+        from retinue.cli.references import find_agent
+        from retinue.clock import SystemClock
+
+        detail = await client.detail((await find_agent(client, agent)).id)
+        if common.is_json:
+            print_json(detail)
+        else:
+            print_fields(_fields(detail, SystemClock().now()))
+
+    run_with_client(common.project, work)
+
+
+def _fields(detail: "AgentDetail", now: datetime) -> "list[tuple[str, str | Text]]":
+    agent = detail.agent
+    fields: list[tuple[str, str | Text]] = [
+        ("agent", agent.id),
+        ("name", agent.name or "–"),
+        ("stands for", descriptor_line(agent.descriptor)),
+        ("definition", agent.definition),
+        ("status", styled(agent.status)),
+        ("lifecycle", agent.lifecycle),
+        ("created", moment(agent.created_at, now)),
+        ("last active", moment(agent.last_user_activity_at or agent.updated_at, now)),
+    ]
+    if agent.model:
+        fields.append(("model", agent.model))
+    if agent.pinned_at:
+        fields.append(("pinned", moment(agent.pinned_at, now)))
+    if agent.retry_at:
+        fields.append(("tries again", moment(agent.retry_at, now)))
+    queue = [f"{item.id}  {item.fate}  {one_line(item.text, 60)}" for item in detail.items]
+    fields.append(("queue", "\n".join(queue) or "empty"))
+    fields.append(("tokens", _tokens(detail)))
+    files = [f"{file.path}  {size(file.size)}" for file in detail.files[:_FILES_SHOWN]]
+    if len(detail.files) > _FILES_SHOWN:
+        files.append(f"and {len(detail.files) - _FILES_SHOWN} more")
+    fields.append(("files", "\n".join(files) or "none"))
+    return fields
+
+
+def _tokens(detail: "AgentDetail") -> str:
+    lines = [
+        f"{provider}:{model}".lstrip(":")
+        + f"  {plural(stats.calls, 'call')}, {stats.input:,} in, {stats.output:,} out"
+        for provider, models in detail.stats.items()
+        for model, stats in models.items()
+    ]
+    if detail.tokens:
+        lines.append(f"context now about {detail.tokens.reported or detail.tokens.estimated:,}")
+    return "\n".join(lines) or "none used"
+
+
+Act = Literal["stop", "reset", "compact"]
+_WORDS: dict[Act, tuple[str, str]] = {
+    "stop": ("Stopped.", "Nothing was running."),
+    "reset": ("The conversation begins anew.", ""),
+    "compact": ("Summed up.", "There is nothing to sum up yet."),
+}
+
+
+def stop(common: Common, agent: AgentReference) -> None:
+    """Stop the turn that is running; what is queued stays."""
+    run_with_client(common.project, _act("stop", agent, common.is_json), needs_engine=True)
+
+
+def reset(common: Common, agent: AgentReference) -> None:
+    """Begin the conversation anew; the old part stays in the history."""
+    run_with_client(common.project, _act("reset", agent, common.is_json), needs_engine=True)
+
+
+def compact(common: Common, agent: AgentReference) -> None:
+    """Sum up what was said, so that the model has room again."""
+    run_with_client(common.project, _act("compact", agent, common.is_json), needs_engine=True)
+
+
+def _act(act: Act, reference: str, is_json: bool) -> "Callable[[Client], Awaitable[None]]":
+    async def work(client: "Client") -> None:
+        from retinue.cli.references import find_agent
+
+        agent = await find_agent(client, reference)
+        applied = await applied_act(client, act, agent.id)
+        if is_json:
+            print_json({"agentId": agent.id, "applied": applied})
+        else:
+            say(_WORDS[act][0 if applied else 1])
+
+    return work
+
+
+async def applied_act(client: "Client", act: Act, agent_id: str) -> bool:
+    """Do it, and tell whether there was anything to do."""
+    match act:
+        case "stop":
+            return await client.stop(agent_id)
+        case "compact":
+            return await client.compact(agent_id)
+        case "reset":
+            await client.reset(agent_id)
+            return True

@@ -1,0 +1,155 @@
+"""What commands ask of Retinue, whether a server answers or this process opens the store itself."""
+
+from collections.abc import AsyncIterator, Sequence
+from datetime import datetime
+from typing import Any, Protocol
+
+from msgspec import Struct
+
+from retinue.agents.state import TokenSnapshot, TokenStats
+from retinue.events import AgentView, Event, ItemView
+from retinue.messages import AnyRecord, FileReference
+
+
+class _View(Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
+    pass
+
+
+class Problem(_View, frozen=True, kw_only=True):
+    """A file or a server that did not load."""
+
+    message: str
+    file: str = ""
+    field: str = ""
+    line: int | None = None
+    is_warning: bool = False
+    using_last_good: bool = False
+
+
+class DefinitionView(_View, frozen=True, kw_only=True):
+    """A definition as lists show it."""
+
+    name: str
+    display_name: str = ""
+    description: str = ""
+    type: str = ""
+    model: str | None = None
+    file: str = ""
+    is_default: bool = False
+
+
+class Definitions(_View, frozen=True, kw_only=True):
+    """The definitions there are, and what does not load."""
+
+    definitions: list[DefinitionView]
+    problems: list[Problem] = []
+
+
+class AgentDetail(_View, frozen=True, kw_only=True):
+    """All that `show` tells about an agent."""
+
+    agent: AgentView
+    items: list[ItemView] = []  # not final, in order
+    stats: dict[str, dict[str, TokenStats]] = {}
+    tokens: TokenSnapshot | None = None
+    files: list[FileReference] = []
+
+
+class AgentList(_View, frozen=True, kw_only=True):
+    """One page of agents."""
+
+    agents: list[AgentView]
+    next_cursor: str | None = None
+
+
+class Admission(_View, frozen=True, kw_only=True):
+    """What the sender of a message is told at once."""
+
+    id: str
+    agent_id: str
+    fate: str
+    position: int = 0
+
+
+class MessageView(_View, frozen=True, kw_only=True):
+    """A message with what became of it."""
+
+    item: ItemView
+    position: int = 0
+    reply: str = ""
+    waiting_until: datetime | None = None
+
+
+class Place(_View, frozen=True, kw_only=True):
+    """A conversation in the terminal: finds the same agent again."""
+
+    definition: str
+    user: str
+    channel: str
+
+    @property
+    def descriptor(self) -> dict[str, Any]:
+        return {
+            "type": "user",
+            "connector": "terminal",
+            "userId": self.user,
+            "channelId": self.channel,
+        }
+
+
+class Client(Protocol):
+    """One connection to the project's engine. Errors are `RetinueError`s, from either side."""
+
+    @property
+    def is_remote(self) -> bool: ...
+
+    async def definitions(self) -> Definitions: ...
+
+    async def agents(
+        self,
+        *,
+        definition: str | None = None,
+        kind: str | None = None,
+        query: str | None = None,
+        limit: int = 50,
+        cursor: str | None = None,
+    ) -> AgentList: ...
+
+    async def agent(self, agent_id: str) -> AgentView: ...
+
+    async def detail(self, agent_id: str) -> AgentDetail: ...
+
+    async def open_place(self, place: Place) -> AgentView:
+        """Find the place's agent or create it."""
+        ...
+
+    async def post(
+        self,
+        agent_id: str,
+        text: str,
+        *,
+        key: str | None = None,
+        files: Sequence[FileReference] = (),
+    ) -> Admission: ...
+
+    async def message(
+        self, message_id: str, *, agent_id: str | None = None, wait_seconds: float = 0
+    ) -> MessageView: ...
+
+    async def history(self, agent_id: str, *, after: int, limit: int) -> Sequence[AnyRecord]: ...
+
+    async def reset(self, agent_id: str) -> None: ...
+
+    async def stop(self, agent_id: str) -> bool:
+        """Stop the running turn; false when there was none."""
+        ...
+
+    async def compact(self, agent_id: str) -> bool:
+        """Summarise the history; false when there was nothing to gain."""
+        ...
+
+    async def upload(self, agent_id: str, path: str, data: bytes) -> FileReference: ...
+
+    def events(self, agent_id: str, *, after: int | None = None) -> AsyncIterator[Event]: ...
+
+    async def close(self) -> None: ...

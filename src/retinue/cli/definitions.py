@@ -1,0 +1,55 @@
+"""`retinue definitions`: what agents can be made from, and which files do not load."""
+
+from typing import TYPE_CHECKING
+
+from retinue.cli.connecting import run_with_client
+from retinue.cli.options import Common
+from retinue.cli.printing import one_line, print_json, print_table, say
+
+if TYPE_CHECKING:
+    from retinue.cli.client import Client, Definitions, Problem
+
+_DESCRIPTION = 120
+
+
+def definitions(common: Common) -> int:
+    """List definitions; exits 1 when a file does not load."""
+
+    async def work(client: "Client") -> int:
+        found = await client.definitions()
+        if common.is_json:
+            print_json(found)
+        else:
+            _print(found)
+        return 1 if any(not problem.is_warning for problem in found.problems) else 0
+
+    return run_with_client(common.project, work)
+
+
+def _print(found: "Definitions") -> None:
+    rows = [
+        (
+            f"{entry.name} *" if entry.is_default else entry.name,
+            entry.model or "–",
+            entry.file or "built in",
+            one_line(entry.description, _DESCRIPTION),
+        )
+        for entry in found.definitions
+    ]
+    print_table(("NAME", "MODEL", "FILE", "DESCRIPTION"), rows, foldable=3)
+    if any(entry.is_default for entry in found.definitions):
+        say("* answers when nobody is named")
+    if found.problems:
+        say()
+        for problem in found.problems:
+            say(problem_line(problem))
+
+
+def problem_line(problem: "Problem") -> str:
+    """One problem by file and line."""
+    kind = "warning" if problem.is_warning else "error"
+    where = f"{problem.file}:{problem.line}" if problem.line else problem.file
+    place = f"{where}: " if where else ""
+    field = f"{problem.field}: " if problem.field else ""
+    last = " (still using the last good version)" if problem.using_last_good else ""
+    return f"{kind}: {place}{field}{problem.message}{last}"

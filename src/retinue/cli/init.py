@@ -1,0 +1,180 @@
+"""`retinue init`: a small ready project, and which model it could use."""
+
+import os
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from retinue.cli.options import Common, project_directory
+from retinue.cli.printing import one_line, print_json, say
+from retinue.errors import UsageError
+
+_TEMPLATE = Path(__file__).parent / "project"
+_RENAMED = {"gitignore": ".gitignore"}
+_OFFLINE_LINE = 'model = "offline"'
+_OLLAMA = ("127.0.0.1", 11434)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Choice:
+    """A model that this machine could use, and how we know."""
+
+    model: str
+    because: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Written:
+    """What `init` did to the directory."""
+
+    written: list[str]
+    kept: list[str]
+
+
+def init(
+    common: Common,
+    target: Annotated[
+        Path | None, typer.Argument(metavar="DIR", help="Where; else --dir, else here.")
+    ] = None,
+    model: Annotated[
+        str | None, typer.Option(help="The model to write into retinue.toml: provider:model.")
+    ] = None,
+) -> None:
+    """Write a small ready project; files that exist already stay as they are."""
+    project = project_directory(target) if target else common.project
+    if model is not None and not _is_model_name(model):
+        raise UsageError(f"model {model!r}: write provider:model (such as openai:gpt-5) or offline")
+    choices = found_models()
+    is_asking = model is None and choices and not common.is_json and _is_terminal()
+    if is_asking and not (project / "retinue.toml").exists():
+        model = _ask(choices)
+    result = write_project(project, model or "offline")
+    if common.is_json:
+        print_json(
+            {
+                "directory": str(project),
+                "written": result.written,
+                "kept": result.kept,
+                "model": _model_of(project),
+                "found": [choice.model for choice in choices],
+            }
+        )
+    else:
+        _report(project, result, choices)
+
+
+def found_models() -> list[Choice]:
+    """Look for keys in the environment and for a local Ollama."""
+    choices: list[Choice] = []
+    for variables, model in (
+        (("OPENAI_API_KEY",), "openai:gpt-5"),
+        (("ANTHROPIC_API_KEY",), "anthropic:claude-sonnet-4-5"),
+        (("GEMINI_API_KEY", "GOOGLE_API_KEY"), "google:gemini-2.5-flash"),
+    ):
+        variable = next((name for name in variables if os.environ.get(name)), None)
+        if variable:
+            choices.append(Choice(model=model, because=f"{variable} is set"))
+    return choices + _ollama_models()
+
+
+def _ollama_models() -> list[Choice]:
+    """Ask a local Ollama what it has; silence means there is none."""
+    import http.client
+    import json
+
+    connection = http.client.HTTPConnection(*_OLLAMA, timeout=0.3)
+    try:
+        connection.request("GET", "/api/tags")
+        listed = json.loads(connection.getresponse().read(1_000_000))
+        names = [str(entry["name"]) for entry in listed["models"]]
+    except (OSError, http.client.HTTPException, ValueError, KeyError, TypeError):
+        return []
+    finally:
+        connection.close()
+    because = f"Ollama answers on port {_OLLAMA[1]}"
+    return [Choice(model=f"ollama:{one_line(name, 80)}", because=because) for name in names[:3]]
+
+
+def write_project(project: Path, model: str) -> Written:
+    """Copy the template; nothing that exists is touched."""
+    result = Written(written=[], kept=[])
+    for source in sorted(path for path in _TEMPLATE.rglob("*") if path.is_file()):
+        if "__pycache__" in source.parts:
+            continue
+        relative = source.relative_to(_TEMPLATE)
+        relative = relative.with_name(_RENAMED.get(relative.name, relative.name))
+        text = source.read_text("utf-8")
+        if relative.name == "retinue.toml":
+            text = text.replace(_OFFLINE_LINE, f'model = "{model}"')
+        is_new = _write_new(project / relative, text)
+        (result.written if is_new else result.kept).append(relative.as_posix())
+    return result
+
+
+def _write_new(path: Path, text: str) -> bool:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    try:
+        with path.open("x", encoding="utf-8") as file:
+            file.write(text)
+    except FileExistsError:
+        return False
+    return True
+
+
+def _is_model_name(model: str) -> bool:
+    provider, separator, name = model.partition(":")
+    is_plain = model.isprintable() and not set(model) & set('"\\ ')
+    return is_plain and (model == "offline" or bool(provider and separator and name))
+
+
+def _is_terminal() -> bool:
+    return sys.stdin.isatty() and sys.stdout.isatty()
+
+
+def _ask(choices: list[Choice]) -> str:
+    options = [*choices, Choice(model="offline", because="built in, needs no key")]
+    say("Which model should it use?")
+    for number, choice in enumerate(options, 1):
+        say(f"  {number}  {choice.model:<30} {choice.because}")
+    while True:
+        answer = str(typer.prompt("Number or provider:model", default="1")).strip()
+        if answer.isdecimal() and 1 <= int(answer) <= len(options):
+            return options[int(answer) - 1].model
+        if _is_model_name(answer):
+            return answer
+        say(f"  {answer!r} is neither one of the numbers nor of the form provider:model.")
+
+
+def _model_of(project: Path) -> str:
+    """The model that the project's settings name now, whoever wrote them."""
+    from retinue.cli.options import environment
+    from retinue.settings import load_settings
+
+    return load_settings(project, environment()).model
+
+
+def _report(project: Path, result: Written, choices: list[Choice]) -> None:
+    here = project == Path.cwd()
+    say(f"Project in {project}")
+    for name in result.written:
+        say(f"  wrote  {name}")
+    for name in result.kept:
+        say(f"  kept   {name}")
+    model = _model_of(project)
+    say()
+    if model == "offline":
+        say("Model: offline. It is built in, needs no key, and follows simple rules.")
+        if choices:
+            found = choices[0]
+            say(f'You could use {found.model} ({found.because}): set model = "{found.model}"')
+            say("in retinue.toml.")
+        else:
+            say("For a real one set OPENAI_API_KEY, ANTHROPIC_API_KEY or GEMINI_API_KEY and")
+            say('model = "provider:model" in retinue.toml.')
+    else:
+        say(f"Model: {model}.")
+    option = "" if here else f" --dir {project}"
+    say(f"Next: retinue serve{option}")

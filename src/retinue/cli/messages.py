@@ -1,0 +1,113 @@
+"""`retinue send` and `retinue why`: one message and what became of it."""
+
+import sys
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from retinue.cli.connecting import run_with_client
+from retinue.cli.options import Common
+from retinue.cli.printing import print_json, say, tell
+
+if TYPE_CHECKING:
+    from retinue.cli.client import Admission, Client, MessageView
+
+_LONGEST_WAIT_SECONDS = 30.0  # of one request; a longer wait is several
+
+
+def send(
+    common: Common,
+    target: Annotated[
+        str, typer.Argument(metavar="TARGET", help="A definition, or an agent (id, prefix, name).")
+    ],
+    text: Annotated[
+        str, typer.Argument(metavar="TEXT", help="What to say; - reads it from stdin.")
+    ],
+    wait: Annotated[bool, typer.Option("--wait", help="Wait for the answer and print it.")] = False,
+    key: Annotated[
+        str | None, typer.Option(help="Sent twice with one key, it is delivered once.")
+    ] = None,
+    timeout: Annotated[
+        float, typer.Option(min=0, help="Seconds that --wait waits.", show_default=True)
+    ] = 300,
+) -> int:
+    """Send one message. To a definition: into your conversation with it in this terminal."""
+    said = sys.stdin.read() if text == "-" else text
+    if not said.strip():
+        raise typer.BadParameter("there is nothing to send: the text is empty")
+
+    async def work(client: "Client") -> int:
+        from retinue.cli.places import find_target
+
+        agent = await find_target(client, target)
+        admission = await client.post(agent.id, said, key=key)
+        if not wait:
+            _tell_admission(admission, client, is_json=common.is_json)
+            return 0
+        return _tell_outcome(await _outcome(client, admission, timeout), is_json=common.is_json)
+
+    return run_with_client(common.project, work, needs_engine=wait)
+
+
+async def _outcome(client: "Client", admission: "Admission", seconds: float) -> "MessageView":
+    import asyncio
+
+    from retinue.agents.fate import FINAL
+
+    loop = asyncio.get_running_loop()
+    deadline = loop.time() + seconds
+    while True:
+        left = max(deadline - loop.time(), 0)
+        message = await client.message(
+            admission.id,
+            agent_id=admission.agent_id,
+            wait_seconds=min(left, _LONGEST_WAIT_SECONDS),
+        )
+        if message.item.fate in FINAL or loop.time() >= deadline:
+            return message
+
+
+def _tell_admission(admission: "Admission", client: "Client", *, is_json: bool) -> None:
+    if is_json:
+        print_json(admission)
+        return
+    place = f", {admission.position} before it" if admission.position else ""
+    say(f"{admission.id} {admission.fate}{place}")
+    if not client.is_remote:
+        tell("No server runs here: it is answered when one starts (or send it with --wait).")
+
+
+def _tell_outcome(message: "MessageView", *, is_json: bool) -> int:
+    """Print the answer; anything else than an answer is a failure of the command."""
+    from retinue.agents.fate import FINAL
+
+    item = message.item
+    if is_json:
+        print_json(message)
+    elif item.fate == "answered":
+        say(message.reply)
+    elif item.fate in FINAL:
+        tell(f"retinue: {item.fate}: {message.reply or item.reason or 'no reason was given'}")
+    else:
+        tell(f"retinue: no answer yet; the message is {item.fate}. See: retinue why {item.id}")
+    return 0 if item.fate == "answered" else 1
+
+
+def why(
+    common: Common,
+    message: Annotated[str, typer.Argument(metavar="MESSAGE", help="The id that `send` printed.")],
+) -> None:
+    """Tell the life of one message: when it came, what it waits for, how it ended."""
+
+    async def work(client: "Client") -> None:
+        from retinue.cli.life import life_of
+        from retinue.clock import SystemClock
+
+        found = await client.message(message)
+        if common.is_json:
+            print_json(found)
+            return
+        for line in life_of(found, SystemClock().now()):
+            say(line)
+
+    run_with_client(common.project, work)

@@ -1,0 +1,81 @@
+"""Conversations in the terminal: whose they are, which one goes on, and how a new one is named."""
+
+import getpass
+from collections.abc import Sequence
+
+from retinue.cli.client import Client, DefinitionView, Place
+from retinue.cli.references import find_agent
+from retinue.errors import NotFoundError, UsageError
+from retinue.events import AgentView
+from retinue.ids import new_id
+
+_PAGE = 200
+
+
+def terminal_user() -> str:
+    try:
+        return getpass.getuser()
+    except (KeyError, OSError):  # a container's user may have a number and no name
+        return "local"
+
+
+async def find_target(client: Client, target: str) -> AgentView:
+    """Find what `send` means: a definition's conversation here, or else an agent."""
+    known = (await client.definitions()).definitions
+    if any(definition.name == target for definition in known):
+        return await last_place(client, target)
+    try:
+        return await find_agent(client, target)
+    except NotFoundError as error:
+        raise NotFoundError(unknown_target(target, known)) from error
+
+
+async def last_place(client: Client, definition: str) -> AgentView:
+    """Go on with the definition's last conversation in this terminal, or begin the first."""
+    user = terminal_user()
+    page = await client.agents(definition=definition, kind="user", limit=_PAGE)
+    mine = [
+        agent
+        for agent in page.agents
+        if agent.descriptor.get("connector") == "terminal"
+        and agent.descriptor.get("userId") == user
+        and agent.lifecycle == "active"
+    ]
+    if mine:
+        return max(mine, key=lambda agent: agent.last_user_activity_at or agent.created_at)
+    return await client.open_place(Place(definition=definition, user=user, channel=definition))
+
+
+async def new_place(client: Client, definition: str) -> AgentView:
+    channel = new_id(f"{definition}-")
+    return await client.open_place(
+        Place(definition=definition, user=terminal_user(), channel=channel)
+    )
+
+
+def chosen_definition(known: Sequence[DefinitionView], wanted: str | None) -> str:
+    """The definition that was named, or the project's default."""
+    names = [definition.name for definition in known]
+    if wanted is None:
+        default = next((definition.name for definition in known if definition.is_default), None)
+        if default is None:
+            raise UsageError("there is no definition yet: write one into agents/, see retinue init")
+        return default
+    if wanted in names:
+        return wanted
+    raise NotFoundError(unknown_definition(wanted, names))
+
+
+def unknown_definition(wanted: str, names: Sequence[str]) -> str:
+    from retinue.settings.keys import did_you_mean
+
+    hint = did_you_mean(wanted, names)
+    return f"no definition {wanted!r}{hint or '.'} There are: {', '.join(names) or 'none'}"
+
+
+def unknown_target(target: str, known: Sequence[DefinitionView]) -> str:
+    from retinue.settings.keys import did_you_mean
+
+    names = [definition.name for definition in known]
+    hint = did_you_mean(target, names) or "."
+    return f"no definition or agent {target!r}{hint} See: retinue definitions, retinue agents"

@@ -1,0 +1,129 @@
+"""How results reach the terminal; nothing that a model or a name contains can steer it."""
+
+import re
+import sys
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from rich.console import Console
+    from rich.text import Text
+
+# Escape sequences in a name or an answer could move the cursor, retitle the window or worse; a
+# bidi override could make a line read as another.
+_UNSAFE = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]")
+_PIPED_WIDTH = 10_000
+
+
+def safe(text: str) -> str:
+    """Take out what a terminal would obey instead of show."""
+    return _UNSAFE.sub("", text.replace("\r\n", "\n"))
+
+
+def one_line(text: str, limit: int) -> str:
+    """Fold to one line, with an ellipsis where it was cut."""
+    folded = " ".join(safe(text[: limit * 4]).split())
+    return folded if len(folded) <= limit else folded[: limit - 1].rstrip() + "…"
+
+
+def say(text: str = "") -> None:
+    sys.stdout.write(safe(text) + "\n")
+
+
+def tell(text: str) -> None:
+    """Say something beside the result, so that a pipe does not get it."""
+    sys.stderr.write(safe(text) + "\n")
+
+
+def print_json(value: object) -> None:
+    """Print one JSON document."""
+    import msgspec
+
+    document = msgspec.json.format(msgspec.json.encode(value), indent=2)
+    sys.stdout.write(document.decode() + "\n")
+
+
+def print_json_line(value: object) -> None:
+    """Print one line of a JSON stream, at once."""
+    import msgspec
+
+    sys.stdout.write(msgspec.json.encode(value).decode() + "\n")
+    sys.stdout.flush()
+
+
+def console() -> "Console":
+    """The terminal; into a pipe nothing is cut or wrapped."""
+    from rich.console import Console
+
+    width = None if sys.stdout.isatty() else _PIPED_WIDTH
+    return Console(highlight=False, emoji=False, markup=False, width=width)
+
+
+_STYLES = {
+    "running": "cyan",
+    "queued": "cyan",
+    "waiting": "yellow",
+    "ok": "green",
+    "answered": "green",
+    "warn": "yellow",
+    "cancelled": "yellow",
+    "fail": "bold red",
+    "failed": "red",
+    "refused": "red",
+    "expired": "red",
+    "terminated": "dim",
+}
+
+
+def styled(word: str) -> "Text":
+    """A state or fate in its colour."""
+    from rich.text import Text
+
+    return Text(safe(word), style=_STYLES.get(word, ""))
+
+
+def print_table(
+    headers: Sequence[str],
+    rows: Iterable[Sequence["str | Text"]],
+    *,
+    foldable: int,
+    keep: Sequence[int] = (),
+) -> None:
+    """Print columns; in a narrow terminal the foldable one gives way, then all but `keep`."""
+    from rich.table import Table
+    from rich.text import Text
+
+    is_terminal = sys.stdout.isatty()
+    table = Table(box=None, padding=(0, 2, 0, 0), pad_edge=False, header_style="dim")
+    for index, header in enumerate(headers):
+        table.add_column(
+            header,
+            no_wrap=index != foldable or not is_terminal,
+            overflow="fold" if index == foldable else "ellipsis",
+            min_width=None if index == foldable else (len(header) if index not in keep else None),
+        )
+    for row in rows:
+        table.add_row(*(Text(safe(cell)) if isinstance(cell, str) else cell for cell in row))
+    _print_trimmed(table)
+
+
+def print_fields(fields: Iterable[tuple[str, "str | Text"]]) -> None:
+    """Print names and values below each other."""
+    from rich.table import Table
+    from rich.text import Text
+
+    table = Table(box=None, padding=(0, 2, 0, 0), pad_edge=False, show_header=False)
+    table.add_column(style="dim", no_wrap=True)
+    table.add_column(overflow="fold")
+    for name, value in fields:
+        table.add_row(name, Text(safe(value)) if isinstance(value, str) else value)
+    _print_trimmed(table)
+
+
+def _print_trimmed(table: object) -> None:
+    """Print without the spaces that would fill each line up to the table's width."""
+    screen = console()
+    with screen.capture() as captured:
+        screen.print(table)
+    lines = captured.get().split("\n")
+    sys.stdout.write("\n".join(line.rstrip(" ") for line in lines))

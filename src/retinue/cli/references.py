@@ -1,0 +1,63 @@
+"""Finds the agent that a person means: by id, by the beginning of one, or by name."""
+
+from collections.abc import AsyncIterator, Sequence
+
+from retinue.cli.client import Client
+from retinue.cli.printing import one_line
+from retinue.errors import NotFoundError, UsageError
+from retinue.events import AgentView
+from retinue.ids import is_agent_id
+
+SHORTEST_PREFIX = 4
+_PAGE = 200
+_SCANNED = 10_000  # most recently active first; beyond this an id has to be given whole
+_SHOWN = 8
+
+
+async def find_agent(client: Client, reference: str) -> AgentView:
+    """Find exactly one agent, or say which ones it could have been."""
+    wanted = reference.strip()
+    if is_agent_id(wanted):
+        return await client.agent(wanted)
+    found = await _named(client, wanted)
+    if not found and len(wanted) >= SHORTEST_PREFIX and wanted.isalnum():
+        found = [agent async for agent in _all(client) if agent.id.startswith(wanted.lower())]
+    if len(found) == 1:
+        return found[0]
+    if found:
+        raise UsageError(_ambiguous(wanted, found), details={"agents": [a.id for a in found]})
+    raise NotFoundError(
+        f"no agent {one_line(wanted, 60)!r}: give an id, {SHORTEST_PREFIX} or more letters of one, "
+        "or a conversation's name. See: retinue agents"
+    )
+
+
+async def _named(client: Client, name: str) -> list[AgentView]:
+    """Agents of this name without case; a spelling that fits exactly wins."""
+    if not name:
+        return []
+    page = await client.agents(query=name, limit=_PAGE)
+    alike = [a for a in page.agents if a.name and a.name.casefold() == name.casefold()]
+    return [a for a in alike if a.name == name] or alike
+
+
+async def _all(client: Client) -> AsyncIterator[AgentView]:
+    cursor: str | None = None
+    for _ in range(_SCANNED // _PAGE):
+        page = await client.agents(limit=_PAGE, cursor=cursor)
+        for agent in page.agents:
+            yield agent
+        cursor = page.next_cursor
+        if cursor is None:
+            return
+
+
+def _ambiguous(wanted: str, found: Sequence[AgentView]) -> str:
+    lines = [f"{wanted!r} could be any of {len(found)} agents; give more of the id:"]
+    lines += [
+        f"{agent.id}  {agent.definition}  {one_line(agent.name or agent.last_snippet or '', 40)}"
+        for agent in found[:_SHOWN]
+    ]
+    if len(found) > _SHOWN:
+        lines.append(f"and {len(found) - _SHOWN} more")
+    return "\n".join(line.rstrip() for line in lines)

@@ -1,0 +1,233 @@
+"""A conversation as it happens: events in, pieces to print out, and what is still under way."""
+
+from dataclasses import dataclass, field
+from datetime import datetime
+
+from retinue.agents.fate import FINAL
+from retinue.cli.pieces import Piece, call_line, note_piece, pieces_of, tool_piece
+from retinue.cli.printing import one_line
+from retinue.events import (
+    AgentDeletedEvent,
+    AgentEvent,
+    DeltaEvent,
+    Event,
+    ItemEvent,
+    ItemView,
+    RecordEvent,
+    StepEvent,
+    ToolEvent,
+)
+from retinue.messages import (
+    AnyRecord,
+    AssistantRecord,
+    CallPart,
+    NoteRecord,
+    Part,
+    ResetRecord,
+    TextPart,
+    ToolRecord,
+    UserRecord,
+    decode_record,
+)
+
+
+@dataclass(slots=True, kw_only=True)
+class Streamed:
+    """A part of the response that is coming in; `told` characters of it are printed already."""
+
+    kind: str
+    text: str = ""
+    name: str = ""
+    told: int = 0
+
+    @property
+    def rest(self) -> str:
+        return self.text[self.told :]
+
+
+@dataclass(slots=True, kw_only=True)
+class RunningTool:
+    """A call without a result yet."""
+
+    line: str
+    progress: str = ""
+    is_started: bool = False
+
+
+@dataclass(slots=True, kw_only=True)
+class Transcript:
+    """Follows one agent; whatever repeats or comes late is shown once."""
+
+    last_seq: int = 0
+    parts: dict[int, Streamed] = field(default_factory=dict[int, Streamed])
+    tools: dict[str, RunningTool] = field(default_factory=dict[str, RunningTool])
+    items: dict[str, ItemView] = field(default_factory=dict[str, ItemView])  # not final
+    own: set[str] = field(default_factory=set[str])  # sent from here: the screen has them already
+    status: str = "resting"
+    retry_at: datetime | None = None
+    is_deleted: bool = False
+    _step: str = ""
+    _ended_step: str = ""
+    _calls: dict[str, CallPart] = field(default_factory=dict[str, CallPart])
+    _read: set[str] = field(default_factory=set[str])  # items that reached the history
+    _noted: set[str] = field(default_factory=set[str])  # items whose end was told
+
+    @property
+    def is_busy(self) -> bool:
+        return bool(self.items or self.tools or self.parts) or self.status in ("running", "waiting")
+
+    @property
+    def queued(self) -> list[ItemView]:
+        waiting = [item for item in self.items.values() if item.fate == "queued"]
+        return sorted(waiting, key=lambda item: item.seq)
+
+    def apply(self, event: Event) -> list[Piece]:
+        """Take one event in."""
+        match event:
+            case RecordEvent():
+                return self.read(decode_record(bytes(event.record)))
+            case ItemEvent():
+                return self._item(event.item)
+            case AgentEvent():
+                self.status, self.retry_at = event.agent.status, event.agent.retry_at
+            case AgentDeletedEvent():
+                self.is_deleted = True
+            case StepEvent():
+                return self._step_changed(event)
+            case DeltaEvent():
+                return self._delta(event)
+            case ToolEvent():
+                self._tool(event)
+            case _:
+                pass
+        return []
+
+    def read(self, record: AnyRecord) -> list[Piece]:
+        """Take one committed record in; a second time it is nothing."""
+        if record.seq <= self.last_seq:
+            return []
+        self.last_seq = record.seq
+        match record:
+            case AssistantRecord():
+                return self._answer(record)
+            case ToolRecord():
+                self.tools.pop(record.call, None)
+                return [tool_piece(record, self._calls.pop(record.call, None))]
+            case UserRecord():
+                self._read.add(record.item)
+                return [] if record.item in self.own else pieces_of(record, {})
+            case NoteRecord():
+                if record.item in self._noted:
+                    return []
+                if record.item and record.code != "retrying":
+                    self._noted.add(record.item)
+                return [note_piece(record)]
+            case ResetRecord():
+                self._forget_live()
+                return pieces_of(record, {})
+            case _:
+                return pieces_of(record, {})
+
+    def _answer(self, record: AssistantRecord) -> list[Piece]:
+        pieces: list[Piece] = []
+        for index, part in enumerate(record.parts):
+            pieces += self._settle(index, part, record)
+        self.parts.clear()
+        self._ended_step = self._step
+        for call in record.calls:
+            self._calls[call.id] = call
+            self.tools[call.id] = RunningTool(line=call_line(call))
+        return pieces
+
+    def _settle(self, index: int, part: Part, record: AssistantRecord) -> list[Piece]:
+        """Give what of a committed part was not printed while it streamed."""
+        if isinstance(part, CallPart):
+            return []
+        streamed = self.parts.get(index)
+        told = streamed.text[: streamed.told] if streamed else ""
+        rest = part.text[len(told) :] if part.text.startswith(told) else part.text
+        if not rest.strip():
+            return []
+        kind = "text" if isinstance(part, TextPart) else "thinking"
+        return [Piece(kind=kind, text=rest, at=record.at, seq=record.seq)]
+
+    def _step_changed(self, event: StepEvent) -> list[Piece]:
+        was_told = any(part.told for part in self.parts.values())
+        self.parts.clear()
+        if event.state == "started":
+            self._step = event.step
+            self.retry_at = None
+            return []
+        self._ended_step = event.step
+        return [Piece(kind="notice", text="The answer broke off.")] if was_told else []
+
+    def _delta(self, event: DeltaEvent) -> list[Piece]:
+        if event.step == self._ended_step:
+            return []
+        self._step = event.step
+        part = self.parts.setdefault(event.part, Streamed(kind=event.kind))
+        part.text += event.text
+        part.name = part.name or event.name
+        pieces = [
+            piece
+            for index, earlier in self.parts.items()
+            if index < event.part
+            for piece in _tell(earlier, len(earlier.text))
+        ]
+        if event.kind == "text":
+            pieces += _tell(part, part.told + finished_length(part.rest))
+        return pieces
+
+    def _tool(self, event: ToolEvent) -> None:
+        tool = self.tools.setdefault(event.call, RunningTool(line=event.name))
+        tool.is_started = True
+        if event.state == "progress":
+            tool.progress = event.text
+
+    def _item(self, item: ItemView) -> list[Piece]:
+        if item.fate not in FINAL:
+            self.items[item.id] = item
+            return []
+        self.items.pop(item.id, None)
+        if item.fate == "answered" or item.silent or item.id in self._noted:
+            return []
+        # A turn that was stopped or reset says so in the history; only what it never read is news.
+        if item.fate == "cancelled" and item.id in self._read:
+            self._forget_live()
+            return []
+        self._noted.add(item.id)
+        reason = f": {item.reason}" if item.reason else ""
+        text = f"“{one_line(item.text, 40)}” {item.fate}{reason}"
+        return [Piece(kind="problem", text=text, at=item.ended_at)]
+
+    def _forget_live(self) -> None:
+        self.parts.clear()
+        self.tools.clear()
+        self._ended_step = self._step
+
+
+def _tell(part: Streamed, until: int) -> list[Piece]:
+    """Give a streamed part up to there, if there is anything new in it."""
+    text = part.text[part.told : until]
+    if part.kind == "call" or not text.strip():
+        return []
+    part.told = until
+    return [Piece(kind="text" if part.kind == "text" else "thinking", text=text)]
+
+
+def finished_length(text: str) -> int:
+    """How much of a growing Markdown text is whole: up to the last blank line outside a fence."""
+    end = 0
+    position = 0
+    fence = ""
+    for line in text.splitlines(keepends=True):
+        position += len(line)
+        stripped = line.strip()
+        if fence:
+            if stripped.startswith(fence) and not stripped.strip(fence[0]):
+                fence = ""
+        elif stripped.startswith(("```", "~~~")):
+            fence = stripped[: len(stripped) - len(stripped.lstrip(stripped[0]))]
+        elif not stripped and line.endswith("\n"):
+            end = position
+    return end

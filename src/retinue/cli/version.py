@@ -1,0 +1,15 @@
+"""`retinue version`."""
+
+import platform
+
+from retinue import __version__
+from retinue.cli.options import Common
+from retinue.cli.printing import print_json, say
+
+
+def version(common: Common) -> None:
+    """Print the version."""
+    if common.is_json:
+        print_json({"version": __version__, "python": platform.python_version()})
+    else:
+        say(f"retinue {__version__}")
