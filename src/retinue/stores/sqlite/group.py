@@ -1,0 +1,539 @@
+"""Work out what a group of operations changes; each is checked whole before it changes anything."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import msgspec
+
+from retinue.agents.descriptor import decode_descriptor, encode_descriptor, identity_of
+from retinue.agents.fate import is_final
+from retinue.agents.inbox import Item
+from retinue.agents.state import encode_state
+from retinue.errors import (
+    ConflictError,
+    FencedError,
+    NotFoundError,
+    StoreError,
+    TerminatedError,
+    UsageError,
+)
+from retinue.ids import AgentId, OwnerId
+from retinue.messages import AnyRecord, StartRecord, clean_text, decode_record, encode_record
+from retinue.stores.port import (
+    Agent,
+    Change,
+    Commit,
+    Committed,
+    FateChange,
+    NewAgent,
+    NewItem,
+    Post,
+    Receipt,
+)
+from retinue.stores.sqlite.batch import Batch
+from retinue.stores.sqlite.operations import (
+    Admit,
+    Apply,
+    Claim,
+    Create,
+    Delete,
+    Execute,
+    Operation,
+    Restore,
+)
+from retinue.stores.sqlite.rows import microseconds
+from retinue.stores.sqlite.warm import Entry, OpenItem, WarmAgents, details_differ
+
+_encode = msgspec.json.encode
+
+
+class Counters:
+    """The next numbers of rows; the database's maxima, kept in memory."""
+
+    __slots__ = ("agent", "cursor", "floor", "item")
+
+    def __init__(self, agent: int, item: int, cursor: int, floor: int) -> None:
+        self.agent = agent
+        self.item = item
+        self.cursor = cursor
+        self.floor = floor  # changes up to this cursor are pruned
+
+
+class Claimed:
+    """What a claim found in memory; the records are read afterwards, nobody can add any."""
+
+    __slots__ = ("agent", "context_from", "epoch", "items", "next_seq", "number")
+
+    def __init__(self, entry: Entry) -> None:
+        self.number = entry.number
+        self.agent = entry.agent()
+        self.epoch = entry.epoch
+        self.next_seq = entry.next_seq
+        self.context_from = entry.context_from
+        self.items = tuple(open_item.item for open_item in entry.open.values())
+
+
+class _Draft:
+    """What one operation does to one agent."""
+
+    __slots__ = ("entry", "items", "numbers", "records")
+
+    def __init__(self, entry: Entry) -> None:
+        self.entry = entry
+        self.records: Sequence[AnyRecord] = ()
+        self.items: list[Item] = []
+        self.numbers: list[int] = []
+
+
+class KnownKeys:
+    """Dedupe keys that are taken, as far as this group asks about them."""
+
+    def __init__(self) -> None:
+        self._taken: dict[tuple[str, str], tuple[Item, str]] = {}
+
+    def take(self, owner: str, key: str, item: Item, digest: str) -> None:
+        self._taken[owner, key] = (item, digest)
+
+    def first(self, owner: str, key: str | None) -> tuple[Item, str] | None:
+        return None if key is None else self._taken.get((owner, key))
+
+
+class Group:
+    """Operations that share one transaction."""
+
+    def __init__(self, warm: WarmAgents, counters: Counters, keys: KnownKeys) -> None:
+        self.batch = Batch()
+        self._warm = warm
+        self._counters = counters
+        self._keys = keys
+        self._changes: list[tuple[int, _Draft]] = []
+        self._deleted: list[Change] = []
+
+    def run(self, operation: Operation) -> object:
+        """Do one operation in memory; an error means that it changed nothing."""
+        match operation:
+            case Apply():
+                return self._apply(operation)
+            case Admit():
+                return self._admit(operation)
+            case Create():
+                return self._create(operation.new)
+            case Claim():
+                return self._claim(operation.agent_id)
+            case Delete():
+                return self._delete(operation.owner, operation.agent_id)
+            case Restore():
+                return self._restore(operation)
+            case Execute():
+                self.batch.statements.append((operation.statement, operation.parameters))
+                return None
+            case _:
+                return None
+
+    def changes(self) -> list[Change]:
+        """Give the feed of this group, each agent as it is at the end of it."""
+        agents: dict[int, Agent] = {}
+        changes: list[Change] = []
+        for cursor, draft in self._changes:
+            entry = draft.entry
+            agent = agents.get(entry.number)
+            if agent is None:
+                agent = agents[entry.number] = entry.agent()
+            changes.append(
+                Change(
+                    cursor=cursor,
+                    agent_id=entry.id,
+                    owner=entry.owner,
+                    agent=agent,
+                    records=draft.records,
+                    items=draft.items,
+                )
+            )
+        if self._deleted:
+            changes = sorted((*changes, *self._deleted), key=lambda change: change.cursor)
+        return changes
+
+    def used(self) -> set[str]:
+        return {draft.entry.id for _, draft in self._changes}
+
+    # -- operations
+
+    def _admit(self, operation: Admit) -> Receipt:
+        post = operation.post
+        self._check_post(post, {}, set())
+        drafts: dict[int, _Draft] = {}
+        receipt = self._post(post, operation.body, drafts)
+        for draft in drafts.values():
+            self._announce(draft)
+        if operation.offset is not None:
+            self.batch.offsets[operation.offset.source] = operation.offset.value
+        return receipt
+
+    def _create(self, new: NewAgent) -> tuple[Agent, bool]:
+        self._check_new(new)
+        drafts: dict[int, _Draft] = {}
+        entry, is_new = self._find_or_create(new, drafts)
+        for draft in drafts.values():
+            self._announce(draft)
+        return entry.agent(), is_new
+
+    def _claim(self, agent_id: AgentId) -> Claimed:
+        entry = self._existing(agent_id)
+        entry.epoch += 1
+        self.batch.details[entry.number] = entry
+        return Claimed(entry)
+
+    def _apply(self, operation: Apply) -> Committed:
+        commit = operation.commit
+        entry = self._existing(commit.agent_id)
+        self._check_commit(entry, commit)
+        receipts: list[Receipt] = []
+        if commit.posts or commit.creates:
+            self._check_targets(commit)
+            drafts: dict[int, _Draft] = {}
+            for new in commit.creates:
+                self._find_or_create(new, drafts)
+            for post, body in zip(commit.posts, operation.bodies, strict=True):
+                receipts.append(self._post(post, body, drafts))
+            draft = drafts.pop(entry.number, None) or _Draft(entry)
+            for other in drafts.values():
+                self._announce(other)
+        else:
+            draft = _Draft(entry)
+        self._append(entry, operation.records)
+        draft.records = commit.records
+        for change in commit.fates:
+            self._decide(draft, change, commit)
+        self._replace_state(entry, operation)
+        if commit.deliveries or commit.audit:
+            self._note(entry, commit)
+        return Committed(cursor=self._announce(draft), receipts=receipts)
+
+    def _delete(self, owner: OwnerId, agent_id: AgentId) -> None:
+        entry = self._existing(agent_id, owner)
+        self._warm.remove(entry)
+        self.batch.deleted.append(entry.number)
+        self.batch.details.pop(entry.number, None)
+        self._counters.cursor += 1
+        cursor = self._counters.cursor
+        self._deleted.append(
+            Change(cursor=cursor, agent_id=entry.id, owner=entry.owner, is_deleted=True)
+        )
+        self.batch.changes.append((cursor, entry.number, entry.owner, None, None, None, entry.id))
+
+    def _restore(self, operation: Restore) -> Agent:
+        stored = operation.stored
+        descriptor = decode_descriptor(stored.descriptor)
+        new = NewAgent(
+            id=stored.id,
+            owner=stored.owner,
+            descriptor=descriptor,
+            definition=stored.definition,
+            state=stored.state,
+        )
+        if self._warm.get(stored.id) is not None:
+            raise ConflictError(f"there is an agent {stored.id!r} already")
+        if self._warm.find(stored.owner, identity_of(descriptor)) is not None:
+            raise ConflictError(f"another agent has the identity of {stored.id!r} already")
+        draft = _Draft(self._insert(new, stored.descriptor))
+        entry = draft.entry
+        entry.lifecycle = stored.lifecycle
+        entry.context_from = stored.context_from
+        self.batch.details[entry.number] = entry
+        self._append(entry, stored.records)
+        draft.records = [decode_record(line) for line in stored.records[-1:]]
+        for held in stored.items:
+            self._insert_item(
+                entry, held.item, held.body, (stored.owner, held.dedupe_key, held.digest)
+            )
+            if held.dedupe_key is not None:
+                self._keys.take(stored.owner, held.dedupe_key, held.item, held.digest)
+        entry.next_item = max((held.item.seq for held in stored.items), default=0) + 1
+        at = microseconds(stored.state.updated_at)
+        for out in stored.deliveries:
+            row = (entry.number, out.key, out.connector, out.channel, out.text, at)
+            self.batch.deliveries.append(row)
+        self._announce(draft)
+        return entry.agent()
+
+    # -- checking, before anything changes
+
+    def _existing(self, agent_id: AgentId, owner: OwnerId | None = None) -> Entry:
+        entry = self._warm.get(agent_id)
+        if entry is None or (owner is not None and entry.owner != owner):
+            raise NotFoundError(f"there is no agent {agent_id!r}")
+        return entry
+
+    def _check_commit(self, entry: Entry, commit: Commit) -> None:
+        if entry.epoch != commit.epoch:
+            raise FencedError(
+                f"another runner took the agent {entry.id!r} (epoch {entry.epoch}, "
+                f"not {commit.epoch})"
+            )
+        expected = entry.next_seq
+        for record in commit.records:
+            if record.seq != expected:
+                raise StoreError(
+                    f"the next record of {entry.id!r} has the seq {expected}, not {record.seq}"
+                )
+            expected += 1
+        decided: set[str] = set()
+        for change in commit.fates:
+            if change.item_id not in entry.open or change.item_id in decided:
+                raise ConflictError(f"item {change.item_id!r} of {entry.id!r} is not open")
+            if is_final(change.fate):
+                decided.add(change.item_id)
+
+    def _check_targets(self, commit: Commit) -> None:
+        created: set[str] = set()
+        for new in commit.creates:
+            self._check_new(new)
+            if self._warm.find(new.owner, identity_of(new.descriptor)) is None:
+                created.add(new.id)
+        keys: dict[tuple[str, str], str] = {}
+        for post in commit.posts:
+            self._check_post(post, keys, created)
+
+    def _check_post(self, post: Post, keys: dict[tuple[str, str], str], created: set[str]) -> None:
+        to, item = post.to, post.item
+        if isinstance(to, NewAgent):
+            self._check_new(to)
+            entry = self._warm.find(to.owner, identity_of(to.descriptor))
+        elif to in created:
+            entry = None
+        else:
+            entry = self._existing(to, post.owner)
+        key = item.dedupe_key
+        if key is not None:
+            if "\x00" in key:
+                raise UsageError("a key cannot hold a NUL character: use another key")
+            first = self._keys.first(post.owner, key)
+            digest = keys.get((post.owner, key)) if first is None else first[1]
+            if digest is not None:
+                if digest != item.digest:
+                    raise ConflictError(
+                        f"the key {key!r} was used for another message: use a new key",
+                        details={"key": key},
+                    )
+                return
+            keys[post.owner, key] = item.digest
+        if entry is not None and entry.lifecycle != "active":
+            raise TerminatedError(f"the agent {entry.id!r} ended and takes no more messages")
+
+    def _check_new(self, new: NewAgent) -> None:
+        taken = self._warm.get(new.id)
+        if taken is not None and (
+            taken.owner != new.owner or taken.identity != identity_of(new.descriptor)
+        ):
+            raise ConflictError(f"there is an agent {new.id!r} already")
+
+    # -- changing
+
+    def _post(self, post: Post, body: bytes, drafts: dict[int, _Draft]) -> Receipt:
+        new_item = post.item
+        first = self._keys.first(post.owner, new_item.dedupe_key)
+        if first is not None:
+            return self._repeat(first[0])
+        if isinstance(post.to, NewAgent):
+            entry, is_new = self._find_or_create(post.to, drafts)
+        else:
+            entry, is_new = self._existing(post.to, post.owner), False
+        position = entry.loud
+        item = self._new_item(entry, new_item, post.owner, body)
+        draft = drafts.get(entry.number)
+        if draft is None:
+            draft = drafts[entry.number] = _Draft(entry)
+        draft.items.append(item)
+        draft.numbers.append(self._counters.item)
+        return Receipt(
+            item=item,
+            agent_id=entry.id,
+            is_new_agent=is_new,
+            is_repeat=False,
+            position=position,
+        )
+
+    def _repeat(self, item: Item) -> Receipt:
+        """Tell of the first item, as it is now."""
+        position = 0
+        entry = self._warm.get(item.agent_id)
+        held = None if entry is None else entry.open.get(item.id)
+        if entry is not None and held is not None:
+            item = held.item
+            position = sum(
+                not other.item.silent and other.item.seq < item.seq for other in entry.open.values()
+            )
+        return Receipt(
+            item=item,
+            agent_id=item.agent_id,
+            is_new_agent=False,
+            is_repeat=True,
+            position=position,
+        )
+
+    def _new_item(self, entry: Entry, new: NewItem, owner: OwnerId, body: bytes) -> Item:
+        item = Item(
+            id=new.id,
+            agent_id=entry.id,
+            seq=entry.next_item,
+            kind=new.kind,
+            silent=new.silent,
+            body=new.body,
+            admitted_at=new.admitted_at,
+        )
+        entry.next_item += 1
+        self._insert_item(entry, item, body, (owner, new.dedupe_key, new.digest))
+        if new.dedupe_key is not None:
+            self._keys.take(owner, new.dedupe_key, item, new.digest)
+        return item
+
+    def _insert_item(
+        self, entry: Entry, item: Item, body: bytes, key: tuple[OwnerId, str | None, str]
+    ) -> None:
+        self._counters.item += 1
+        number = self._counters.item
+        ended_at = None if item.ended_at is None else microseconds(item.ended_at)
+        if ended_at is None:
+            entry.open[item.id] = OpenItem(number, item)
+            entry.count(item, 1)
+        owner, dedupe_key, digest = key if key[1] is not None else (None, None, None)
+        self.batch.items.append(
+            (
+                number,
+                item.id,
+                entry.number,
+                item.seq,
+                item.kind,
+                1 if item.silent else 0,
+                microseconds(item.admitted_at),
+                item.fate,
+                item.reason,
+                item.reply_seq,
+                ended_at,
+                owner,
+                dedupe_key,
+                digest,
+                *self.batch.item_bodies.add(body),
+            )
+        )
+
+    def _find_or_create(self, new: NewAgent, drafts: dict[int, _Draft]) -> tuple[Entry, bool]:
+        entry = self._warm.find(new.owner, identity_of(new.descriptor))
+        if entry is not None:
+            return entry, False
+        entry = self._insert(new, encode_descriptor(new.descriptor))
+        start = StartRecord(seq=1, at=new.state.created_at)
+        self._append(entry, [encode_record(start)])
+        draft = drafts[entry.number] = _Draft(entry)
+        draft.records = [start]
+        return entry, True
+
+    def _insert(self, new: NewAgent, descriptor: bytes) -> Entry:
+        state = encode_state(new.state)
+        self._counters.agent += 1
+        entry = Entry(
+            self._counters.agent,
+            new.id,
+            new.owner,
+            identity_of(new.descriptor),
+            new.descriptor,
+            new.definition,
+            new.state,
+        )
+        _, definition, lifecycle, epoch, context_from, pinned, seen, turn, search = entry.details()
+        self.batch.agents.append(
+            (
+                entry.number,
+                new.id,
+                new.owner,
+                entry.identity,
+                entry.kind,
+                descriptor.decode(),
+                definition,
+                lifecycle,
+                epoch,
+                context_from,
+                pinned,
+                microseconds(new.state.updated_at),
+                seen,
+                turn,
+                search,
+                state.decode(),
+            )
+        )
+        self._warm.add(entry)
+        return entry
+
+    def _append(self, entry: Entry, records: Sequence[bytes]) -> None:
+        rows, bodies = self.batch.records, self.batch.record_bodies
+        number, seq = entry.number, entry.next_seq
+        for body in records:
+            rows.append((number, seq, *bodies.add(body)))
+            seq += 1
+        entry.next_seq = seq
+
+    def _decide(self, draft: _Draft, change: FateChange, commit: Commit) -> None:
+        entry = draft.entry
+        held = entry.open[change.item_id]
+        entry.count(held.item, -1)
+        ended_at = commit.at if is_final(change.fate) else None
+        reason = clean_text(change.reason) if change.reason else ""
+        item = msgspec.structs.replace(
+            held.item,
+            fate=change.fate,
+            reason=reason,
+            reply_seq=change.reply_seq,
+            ended_at=ended_at,
+        )
+        if ended_at is None:
+            held.item = item
+            entry.count(item, 1)
+        else:
+            del entry.open[change.item_id]
+        ended = None if ended_at is None else microseconds(ended_at)
+        row = (held.number, change.fate, reason, change.reply_seq, ended)
+        self.batch.fates[held.number] = row
+        draft.items.append(item)
+        draft.numbers.append(held.number)
+
+    def _replace_state(self, entry: Entry, operation: Apply) -> None:
+        commit = operation.commit
+        has_details = False
+        if commit.state is not None and operation.state is not None:
+            has_details = details_differ(entry.state, commit.state)
+            entry.state = commit.state
+            active_at = microseconds(commit.state.updated_at)
+            self.batch.states[entry.number] = (active_at, operation.state)
+        if commit.context_from is not None and commit.context_from != entry.context_from:
+            entry.context_from = commit.context_from
+            has_details = True
+        if commit.lifecycle is not None and commit.lifecycle != entry.lifecycle:
+            entry.lifecycle = commit.lifecycle
+            has_details = True
+        if commit.definition is not None and commit.definition != entry.definition:
+            entry.definition = commit.definition
+            has_details = True
+        if has_details:
+            self.batch.details[entry.number] = entry
+
+    def _note(self, entry: Entry, commit: Commit) -> None:
+        at = microseconds(commit.at)
+        for out in commit.deliveries:
+            row = (entry.number, out.key, out.connector, out.channel, clean_text(out.text), at)
+            self.batch.deliveries.append(row)
+        for line in commit.audit:
+            detail = _encode(line.detail).decode()
+            self.batch.audit.append((entry.id, entry.owner, at, line.action, detail))
+
+    def _announce(self, draft: _Draft) -> int:
+        self._counters.cursor += 1
+        cursor, entry, records = self._counters.cursor, draft.entry, draft.records
+        first: Any = None
+        last: Any = None
+        if records:
+            first, last = records[0].seq, records[-1].seq
+        numbers = f"[{','.join(map(str, draft.numbers))}]" if draft.numbers else None
+        row = (cursor, entry.number, entry.owner, first, last, numbers, None)
+        self.batch.changes.append(row)
+        self._changes.append((cursor, draft))
+        return cursor

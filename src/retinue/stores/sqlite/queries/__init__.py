@@ -1,0 +1,15 @@
+"""The SQL of the embedded store, by name."""
+
+from pathlib import Path
+
+
+def read_queries(file: str) -> dict[str, str]:
+    """Read the statements of one file, each under its `-- name:` line."""
+    text = Path(__file__).with_name(file).read_text(encoding="utf-8")
+    _, *sections = text.split("-- name: ")
+    named = (section.partition("\n") for section in sections)
+    return {name.strip(): body.strip().removesuffix(";") for name, _, body in named}
+
+
+READING = read_queries("reading.sql")
+WRITING = read_queries("writing.sql")

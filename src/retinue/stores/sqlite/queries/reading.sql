@@ -1,0 +1,161 @@
+-- name: agent
+SELECT
+    id, owner, kind, descriptor, definition, lifecycle, state,
+    (SELECT count(*) FROM items
+        WHERE agent = agents.number AND ended_at IS NULL AND fate = 'queued' AND silent = 0),
+    (SELECT count(*) FROM items
+        WHERE agent = agents.number AND ended_at IS NULL AND fate = 'running'),
+    pinned, active_at, number
+FROM agents
+WHERE id = ?1 AND owner = ?2;
+
+-- name: agent_by_identity
+SELECT
+    id, owner, kind, descriptor, definition, lifecycle, state,
+    (SELECT count(*) FROM items
+        WHERE agent = agents.number AND ended_at IS NULL AND fate = 'queued' AND silent = 0),
+    (SELECT count(*) FROM items
+        WHERE agent = agents.number AND ended_at IS NULL AND fate = 'running'),
+    pinned, active_at, number
+FROM agents
+WHERE owner = ?1 AND identity = ?2;
+
+-- name: agent_by_last_user_input
+SELECT
+    id, owner, kind, descriptor, definition, lifecycle, state,
+    (SELECT count(*) FROM items
+        WHERE agent = agents.number AND ended_at IS NULL AND fate = 'queued' AND silent = 0),
+    (SELECT count(*) FROM items
+        WHERE agent = agents.number AND ended_at IS NULL AND fate = 'running'),
+    pinned, active_at, number
+FROM agents
+WHERE owner = ?1 AND kind = 'user' AND last_user_at IS NOT NULL AND lifecycle = 'active'
+ORDER BY last_user_at DESC, number DESC
+LIMIT 1;
+
+-- name: agents
+SELECT
+    id, owner, kind, descriptor, definition, lifecycle, state,
+    (SELECT count(*) FROM items
+        WHERE agent = agents.number AND ended_at IS NULL AND fate = 'queued' AND silent = 0),
+    (SELECT count(*) FROM items
+        WHERE agent = agents.number AND ended_at IS NULL AND fate = 'running'),
+    pinned, active_at, number
+FROM agents
+WHERE
+    owner = ?1
+    AND (pinned, active_at, number) < (?2, ?3, ?4)
+    AND (?5 IS NULL OR definition = ?5)
+    AND (?6 IS NULL OR kind = ?6)
+    AND (?7 IS NULL OR instr(search, ?7) > 0)
+ORDER BY pinned DESC, active_at DESC, number DESC
+LIMIT ?8;
+
+-- name: agents_by_number
+SELECT
+    id, owner, kind, descriptor, definition, lifecycle, state,
+    (SELECT count(*) FROM items
+        WHERE agent = agents.number AND ended_at IS NULL AND fate = 'queued' AND silent = 0),
+    (SELECT count(*) FROM items
+        WHERE agent = agents.number AND ended_at IS NULL AND fate = 'running'),
+    pinned, active_at, number
+FROM agents
+WHERE number IN (SELECT value FROM json_each(?1));
+
+-- name: agent_number
+SELECT number FROM agents WHERE id = ?1 AND owner = ?2;
+
+-- name: item
+SELECT
+    items.number, items.id, agents.id, items.seq, items.kind, items.silent, items.body,
+    items.admitted_at, items.fate, items.reason, items.reply_seq, items.ended_at,
+    iif(items.ended_at IS NULL, (
+        SELECT count(*) FROM items AS earlier
+        WHERE earlier.agent = items.agent AND earlier.ended_at IS NULL
+            AND earlier.seq < items.seq AND earlier.silent = 0
+    ), 0)
+FROM items
+JOIN agents ON agents.number = items.agent
+WHERE items.id = ?1 AND agents.owner = ?2;
+
+-- name: open_items
+SELECT
+    items.number, items.id, ?2, items.seq, items.kind, items.silent, items.body,
+    items.admitted_at, items.fate, items.reason, items.reply_seq, items.ended_at
+FROM items
+WHERE items.agent = ?1 AND items.ended_at IS NULL
+ORDER BY items.seq;
+
+-- name: items_by_number
+SELECT
+    items.number, items.id, agents.id, items.seq, items.kind, items.silent, items.body,
+    items.admitted_at, items.fate, items.reason, items.reply_seq, items.ended_at
+FROM items
+JOIN agents ON agents.number = items.agent
+WHERE items.number IN (SELECT value FROM json_each(?1));
+
+-- name: history
+SELECT body FROM records WHERE agent = ?1 AND seq > ?2 ORDER BY seq LIMIT ?3;
+
+-- name: record
+SELECT body FROM records WHERE agent = ?1 AND seq = ?2;
+
+-- name: records_between
+SELECT body FROM records WHERE agent = ?1 AND seq BETWEEN ?2 AND ?3 ORDER BY seq;
+
+-- name: context
+SELECT body FROM records WHERE agent = ?1 AND seq >= ?2 AND seq < ?3 ORDER BY seq;
+
+-- name: changes
+SELECT
+    changes.cursor, changes.agent, changes.owner, changes.first_seq, changes.last_seq,
+    changes.items, changes.deleted
+FROM changes
+LEFT JOIN agents ON agents.number = changes.agent
+WHERE
+    changes.cursor > ?1
+    AND changes.owner = ?2
+    AND (?3 IS NULL OR agents.id = ?3 OR changes.deleted = ?3)
+    AND (agents.number IS NOT NULL OR changes.deleted IS NOT NULL)
+ORDER BY changes.cursor
+LIMIT ?4;
+
+-- name: feed_bounds
+SELECT
+    coalesce((SELECT max(cursor) FROM changes), 0),
+    coalesce((SELECT CAST(value AS INTEGER) FROM meta WHERE name = 'feed_floor'), 0);
+
+-- name: waking
+SELECT id, kind FROM agents
+WHERE lifecycle = 'active' AND number IN (
+    SELECT number FROM agents WHERE has_turn = 1
+    UNION
+    SELECT agent FROM items
+    WHERE ended_at IS NULL AND (fate = 'running' OR (fate = 'queued' AND silent = 0))
+)
+ORDER BY number;
+
+-- name: due_deliveries
+SELECT
+    deliveries.number, agents.id, deliveries.key, deliveries.connector, deliveries.channel,
+    deliveries.text, deliveries.attempts, deliveries.due_at
+FROM (
+    SELECT min(number) AS first FROM deliveries WHERE done_at IS NULL GROUP BY connector, channel
+) AS heads
+JOIN deliveries ON deliveries.number = heads.first
+JOIN agents ON agents.number = deliveries.agent
+WHERE deliveries.due_at <= ?1
+ORDER BY deliveries.number
+LIMIT ?2;
+
+-- name: offset
+SELECT value FROM offsets WHERE source = ?1;
+
+-- name: meta
+SELECT value FROM meta WHERE name = ?1;
+
+-- name: facts
+SELECT
+    (SELECT count(*) FROM agents),
+    (SELECT count(*) FROM items WHERE ended_at IS NULL),
+    (SELECT count(*) FROM deliveries WHERE done_at IS NULL);

@@ -1,0 +1,154 @@
+-- Each statement takes all rows of a group at once: a JSON array of arrays, and one blob from which
+-- the rows cut their bodies. A statement per row would hand the interpreter lock back and forth.
+
+-- name: insert_agents
+INSERT INTO agents (
+    number, id, owner, identity, kind, descriptor, definition, lifecycle, epoch, context_from,
+    pinned, active_at, last_user_at, has_turn, search, state
+)
+SELECT
+    value ->> 0, value ->> 1, value ->> 2, value ->> 3, value ->> 4,
+    CAST(value ->> 5 AS BLOB), value ->> 6, value ->> 7, value ->> 8, value ->> 9,
+    value ->> 10, value ->> 11, value ->> 12, value ->> 13, value ->> 14,
+    CAST(value ->> 15 AS BLOB)
+FROM json_each(?1);
+
+-- name: update_states
+UPDATE agents
+SET active_at = entry.value ->> 1, state = substr(?2, entry.value ->> 2, entry.value ->> 3)
+FROM json_each(?1) AS entry
+WHERE agents.number = entry.value ->> 0;
+
+-- name: update_details
+UPDATE agents
+SET
+    definition = entry.value ->> 1,
+    lifecycle = entry.value ->> 2,
+    epoch = entry.value ->> 3,
+    context_from = entry.value ->> 4,
+    pinned = entry.value ->> 5,
+    last_user_at = entry.value ->> 6,
+    has_turn = entry.value ->> 7,
+    search = entry.value ->> 8
+FROM json_each(?1) AS entry
+WHERE agents.number = entry.value ->> 0;
+
+-- name: insert_records
+INSERT INTO records (agent, seq, body)
+SELECT value ->> 0, value ->> 1, substr(?2, value ->> 2, value ->> 3)
+FROM json_each(?1);
+
+-- name: insert_items
+INSERT INTO items (
+    number, id, agent, seq, kind, silent, admitted_at, fate, reason, reply_seq, ended_at,
+    owner, dedupe_key, digest, body
+)
+SELECT
+    value ->> 0, value ->> 1, value ->> 2, value ->> 3, value ->> 4, value ->> 5, value ->> 6,
+    value ->> 7, value ->> 8, value ->> 9, value ->> 10, value ->> 11, value ->> 12, value ->> 13,
+    substr(?2, value ->> 14, value ->> 15)
+FROM json_each(?1);
+
+-- name: update_items
+UPDATE items
+SET
+    fate = entry.value ->> 1,
+    reason = entry.value ->> 2,
+    reply_seq = entry.value ->> 3,
+    ended_at = entry.value ->> 4
+FROM json_each(?1) AS entry
+WHERE items.number = entry.value ->> 0;
+
+-- name: insert_changes
+INSERT INTO changes (cursor, agent, owner, first_seq, last_seq, items, deleted)
+SELECT
+    value ->> 0, value ->> 1, value ->> 2, value ->> 3, value ->> 4, value ->> 5, value ->> 6
+FROM json_each(?1);
+
+-- name: insert_deliveries
+INSERT INTO deliveries (agent, key, connector, channel, text, attempts, due_at, error)
+SELECT value ->> 0, value ->> 1, value ->> 2, value ->> 3, value ->> 4, 0, value ->> 5, ''
+FROM json_each(?1);
+
+-- name: insert_audit
+INSERT INTO audit (agent, owner, at, action, detail)
+SELECT value ->> 0, value ->> 1, value ->> 2, value ->> 3, value ->> 4
+FROM json_each(?1);
+
+-- name: upsert_offsets
+INSERT INTO offsets (source, value)
+SELECT value ->> 0, value ->> 1
+FROM json_each(?1) WHERE true
+ON CONFLICT (source) DO UPDATE SET value = excluded.value;
+
+-- name: delete_agents
+DELETE FROM agents WHERE number IN (SELECT value FROM json_each(?1));
+
+-- name: delete_records
+DELETE FROM records WHERE agent IN (SELECT value FROM json_each(?1));
+
+-- name: delete_items
+DELETE FROM items WHERE agent IN (SELECT value FROM json_each(?1));
+
+-- name: delete_deliveries
+DELETE FROM deliveries WHERE agent IN (SELECT value FROM json_each(?1));
+
+-- name: finish_delivery
+UPDATE deliveries SET done_at = ?2, text = '' WHERE number = ?1 AND done_at IS NULL;
+
+-- name: postpone_delivery
+UPDATE deliveries SET attempts = attempts + 1, error = ?2, due_at = ?3
+WHERE number = ?1 AND done_at IS NULL;
+
+-- name: give_up_delivery
+UPDATE deliveries SET attempts = attempts + 1, error = ?2, done_at = ?3
+WHERE number = ?1 AND done_at IS NULL;
+
+-- name: prune_changes
+DELETE FROM changes WHERE cursor <= ?1;
+
+-- name: set_meta
+INSERT INTO meta (name, value) VALUES (?1, ?2)
+ON CONFLICT (name) DO UPDATE SET value = excluded.value;
+
+-- name: load_agents
+SELECT
+    number, id, owner, identity, descriptor, definition, lifecycle, epoch, context_from, state,
+    coalesce((SELECT max(seq) FROM records WHERE agent = agents.number), 0),
+    coalesce((SELECT max(seq) FROM items WHERE agent = agents.number), 0)
+FROM agents
+WHERE id IN (SELECT value FROM json_each(?1));
+
+-- name: load_identities
+SELECT
+    agents.number, agents.id, agents.owner, agents.identity, agents.descriptor, agents.definition,
+    agents.lifecycle, agents.epoch, agents.context_from, agents.state,
+    coalesce((SELECT max(seq) FROM records WHERE agent = agents.number), 0),
+    coalesce((SELECT max(seq) FROM items WHERE agent = agents.number), 0)
+FROM json_each(?1) AS entry
+JOIN agents ON agents.owner = entry.value ->> 0 AND agents.identity = entry.value ->> 1;
+
+-- name: load_open_items
+SELECT
+    items.number, items.id, agents.id, items.seq, items.kind, items.silent, items.body,
+    items.admitted_at, items.fate, items.reason, items.reply_seq, items.ended_at
+FROM items
+JOIN agents ON agents.number = items.agent
+WHERE items.agent IN (SELECT value FROM json_each(?1)) AND items.ended_at IS NULL
+ORDER BY items.agent, items.seq;
+
+-- name: load_keys
+SELECT
+    items.number, items.id, agents.id, items.seq, items.kind, items.silent, items.body,
+    items.admitted_at, items.fate, items.reason, items.reply_seq, items.ended_at,
+    items.owner, items.dedupe_key, items.digest
+FROM json_each(?1) AS entry
+JOIN items ON items.owner = entry.value ->> 0 AND items.dedupe_key = entry.value ->> 1
+JOIN agents ON agents.number = items.agent;
+
+-- name: load_counters
+SELECT
+    coalesce((SELECT seq FROM sqlite_sequence WHERE name = 'agents'), 0),
+    coalesce((SELECT max(number) FROM items), 0),
+    coalesce((SELECT max(cursor) FROM changes), 0),
+    coalesce((SELECT min(cursor) FROM changes), 0);

@@ -1,0 +1,208 @@
+"""Reads, on connections of their own: they see every finished commit and block none."""
+
+import asyncio
+import sqlite3
+import threading
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any, Concatenate, ParamSpec, TypeVar
+
+import msgspec
+
+from retinue.agents.inbox import Item
+from retinue.errors import NotFoundError, UsageError
+from retinue.ids import AgentId, ItemId, OwnerId
+from retinue.messages import AnyRecord, decode_record
+from retinue.stores.port import Agent, AgentPage, AgentQuery, Change
+from retinue.stores.sqlite.files import connect, store_error
+from retinue.stores.sqlite.queries import READING
+from retinue.stores.sqlite.rows import Row, agent_of, item_of
+
+_encode = msgspec.json.encode
+_decode = msgspec.json.decode
+_THREADS = 3
+_MOST = (1 << 63) - 1
+
+P = ParamSpec("P")
+T = TypeVar("T")
+
+
+class Readers:
+    """A few threads, each with its own connection."""
+
+    def __init__(self, data: Path) -> None:
+        self._data = data
+        self._local = threading.local()
+        self._connections: list[sqlite3.Connection] = []
+        self._pool = ThreadPoolExecutor(_THREADS, thread_name_prefix="retinue-read")
+
+    async def run(
+        self,
+        query: Callable[Concatenate[sqlite3.Connection, P], T],
+        *args: P.args,
+        **kwargs: P.kwargs,
+    ) -> T:
+        def read() -> T:
+            try:
+                return query(self._connection(), *args, **kwargs)
+            except sqlite3.Error as error:
+                raise store_error(error, self._data) from error
+
+        return await asyncio.get_running_loop().run_in_executor(self._pool, read)
+
+    def close(self) -> None:
+        self._pool.shutdown(wait=True)
+        for connection in self._connections:
+            connection.close()
+
+    def _connection(self) -> sqlite3.Connection:
+        connection = getattr(self._local, "connection", None)
+        if connection is None:
+            connection = self._local.connection = connect(self._data, is_writer=False)
+            self._connections.append(connection)
+        return connection
+
+
+def read_number(connection: sqlite3.Connection, owner: OwnerId, agent_id: AgentId) -> int:
+    row = connection.execute(READING["agent_number"], (agent_id, owner)).fetchone()
+    if row is None:
+        raise NotFoundError(f"there is no agent {agent_id!r}")
+    return row[0]
+
+
+def read_agent(connection: sqlite3.Connection, owner: OwnerId, agent_id: AgentId) -> Agent:
+    row = connection.execute(READING["agent"], (agent_id, owner)).fetchone()
+    if row is None:
+        raise NotFoundError(f"there is no agent {agent_id!r}")
+    return agent_of(row)
+
+
+def read_one_agent(connection: sqlite3.Connection, name: str, *parameters: str) -> Agent | None:
+    row = connection.execute(READING[name], parameters).fetchone()
+    return None if row is None else agent_of(row)
+
+
+def read_agents(connection: sqlite3.Connection, query: AgentQuery) -> AgentPage:
+    after = _position(query.cursor)
+    text = query.text.casefold() if query.text else None
+    rows = connection.execute(
+        READING["agents"],
+        (query.owner, *after, query.definition, query.kind, text, query.limit + 1),
+    ).fetchall()
+    page = rows[: query.limit]
+    more = len(rows) > query.limit and page
+    return AgentPage(
+        agents=[agent_of(row) for row in page],
+        next_cursor="-".join(map(str, page[-1][9:12])) if more else None,
+    )
+
+
+def _position(cursor: str | None) -> tuple[int, int, int]:
+    if cursor is None:
+        return (_MOST, _MOST, _MOST)
+    try:
+        pinned, active_at, number = map(int, cursor.split("-"))
+    except ValueError:
+        raise UsageError(
+            f"{cursor!r} is not a cursor of this list: pass `next_cursor` of the page before"
+        ) from None
+    return (pinned, active_at, number)
+
+
+def read_item(connection: sqlite3.Connection, owner: OwnerId, item_id: ItemId) -> tuple[Item, int]:
+    row = connection.execute(READING["item"], (item_id, owner)).fetchone()
+    if row is None:
+        raise NotFoundError(f"there is no message {item_id!r}")
+    return item_of(row), row[12]
+
+
+def read_open_items(
+    connection: sqlite3.Connection, owner: OwnerId, agent_id: AgentId
+) -> list[Item]:
+    number = read_number(connection, owner, agent_id)
+    return [item_of(row) for row in connection.execute(READING["open_items"], (number, agent_id))]
+
+
+def read_history(
+    connection: sqlite3.Connection, owner: OwnerId, agent_id: AgentId, after: int, limit: int
+) -> list[AnyRecord]:
+    number = read_number(connection, owner, agent_id)
+    rows = connection.execute(READING["history"], (number, after, limit))
+    return [decode_record(body) for (body,) in rows]
+
+
+def read_record(
+    connection: sqlite3.Connection, owner: OwnerId, agent_id: AgentId, seq: int
+) -> AnyRecord | None:
+    number = read_number(connection, owner, agent_id)
+    row = connection.execute(READING["record"], (number, seq)).fetchone()
+    return None if row is None else decode_record(row[0])
+
+
+def read_context(
+    connection: sqlite3.Connection, number: int, first: int, end: int
+) -> list[AnyRecord]:
+    rows = connection.execute(READING["context"], (number, first, end))
+    return [decode_record(body) for (body,) in rows]
+
+
+def read_changes(
+    connection: sqlite3.Connection,
+    owner: OwnerId,
+    after: int,
+    agent_id: AgentId | None,
+    limit: int,
+) -> list[Change] | None:
+    connection.execute("BEGIN")  # one snapshot, so that pruning cannot come between
+    try:
+        newest, floor = connection.execute(READING["feed_bounds"]).fetchone()
+        if after < floor or after > max(newest, floor):
+            return None
+        rows = connection.execute(READING["changes"], (after, owner, agent_id, limit)).fetchall()
+        return _resolve(connection, rows)
+    finally:
+        connection.execute("COMMIT")
+
+
+def _resolve(connection: sqlite3.Connection, rows: Sequence[Row]) -> list[Change]:
+    """Look up what the rows of the feed refer to."""
+    agents = {
+        row[11]: agent_of(row)
+        for row in connection.execute(
+            READING["agents_by_number"], (_text({row[1] for row in rows}),)
+        )
+    }
+    named = {number for row in rows if row[5] for number in _decode(row[5])}
+    items = {
+        row[0]: item_of(row)
+        for row in connection.execute(READING["items_by_number"], (_text(named),))
+    }
+    changes: list[Change] = []
+    for cursor, number, owner, first, last, numbers, deleted in rows:
+        agent = agents.get(number)
+        changes.append(
+            Change(
+                cursor=cursor,
+                agent_id=deleted if agent is None else agent.id,
+                owner=owner,
+                agent=agent,
+                records=_records(connection, number, first, last),
+                items=[items[key] for key in _decode(numbers) if key in items] if numbers else (),
+                is_deleted=deleted is not None,
+            )
+        )
+    return changes
+
+
+def _records(
+    connection: sqlite3.Connection, number: int, first: int | None, last: int | None
+) -> Sequence[AnyRecord]:
+    if first is None:
+        return ()
+    rows = connection.execute(READING["records_between"], (number, first, last))
+    return [decode_record(body) for (body,) in rows]
+
+
+def _text(numbers: set[Any]) -> str:
+    return _encode(sorted(numbers)).decode()

@@ -1,0 +1,71 @@
+"""Rows of the database as the port's types."""
+
+from collections.abc import Sequence
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import msgspec
+
+from retinue.agents.descriptor import decode_descriptor
+from retinue.agents.inbox import Item, ItemBody
+from retinue.agents.state import decode_state
+from retinue.stores.port import Agent, Delivery
+
+Row = Sequence[Any]
+
+_EPOCH = datetime.fromtimestamp(0, UTC)
+_bodies = msgspec.json.Decoder(ItemBody)
+
+
+def microseconds(moment: datetime) -> int:
+    return round(moment.timestamp() * 1_000_000)
+
+
+def moment(value: int) -> datetime:
+    return _EPOCH + timedelta(microseconds=value)
+
+
+def agent_of(row: Row) -> Agent:
+    agent_id, owner, kind, descriptor, definition, lifecycle, state, queued, running = row[:9]
+    return Agent(
+        id=agent_id,
+        owner=owner,
+        kind=kind,
+        descriptor=decode_descriptor(descriptor),
+        definition=definition,
+        state=decode_state(state),
+        lifecycle=lifecycle,
+        queued=queued,
+        running=running,
+    )
+
+
+def item_of(row: Row) -> Item:
+    _, item_id, agent_id, seq, kind, silent, body, admitted, fate, reason, reply, ended = row[:12]
+    return Item(
+        id=item_id,
+        agent_id=agent_id,
+        seq=seq,
+        kind=kind,
+        silent=bool(silent),
+        body=_bodies.decode(body),
+        admitted_at=moment(admitted),
+        fate=fate,
+        reason=reason,
+        reply_seq=reply,
+        ended_at=None if ended is None else moment(ended),
+    )
+
+
+def delivery_of(row: Row) -> Delivery:
+    number, agent_id, key, connector, channel, text, attempts, due = row
+    return Delivery(
+        id=number,
+        agent_id=agent_id,
+        key=key,
+        connector=connector,
+        channel=channel,
+        text=text,
+        attempts=attempts,
+        due_at=moment(due),
+    )

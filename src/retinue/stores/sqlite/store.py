@@ -1,0 +1,319 @@
+"""The embedded store."""
+
+import asyncio
+import sqlite3
+from collections.abc import Callable, Sequence
+from datetime import datetime
+from pathlib import Path
+from typing import Any, TypeVar
+
+import msgspec
+
+from retinue.agents.descriptor import Descriptor, identity_of
+from retinue.agents.inbox import Item
+from retinue.agents.state import encode_state
+from retinue.clock import Clock, SystemClock
+from retinue.errors import StoreError
+from retinue.ids import AgentId, ItemId, OwnerId
+from retinue.messages import AnyRecord, encode_record
+from retinue.stores.port import (
+    Agent,
+    AgentPage,
+    AgentQuery,
+    Change,
+    Commit,
+    Committed,
+    Delivery,
+    NewAgent,
+    Offset,
+    Post,
+    Receipt,
+    Snapshot,
+    StoreFacts,
+    Waking,
+)
+from retinue.stores.sqlite import reading
+from retinue.stores.sqlite.checkpoints import Checkpoints
+from retinue.stores.sqlite.files import (
+    DATABASE,
+    DirectoryLock,
+    connect,
+    make_directory,
+    migrate,
+    store_error,
+)
+from retinue.stores.sqlite.group import Claimed
+from retinue.stores.sqlite.operations import (
+    Admit,
+    Apply,
+    Claim,
+    Create,
+    Delete,
+    Execute,
+    Operation,
+    Restore,
+    StoredAgent,
+)
+from retinue.stores.sqlite.queries import READING, WRITING
+from retinue.stores.sqlite.reading import Readers
+from retinue.stores.sqlite.rows import Row, delivery_of, microseconds
+from retinue.stores.sqlite.writer import Outcome, Writer
+
+Listener = Callable[[Sequence[Change]], None]
+T = TypeVar("T")
+
+_bodies = msgspec.json.Encoder()
+
+
+class SqliteStore:
+    """Implements `Store` on one SQLite file that only this process opens."""
+
+    def __init__(
+        self, data_dir: Path, *, clock: Clock | None = None, changes_kept: int = 200_000
+    ) -> None:
+        self._data = Path(data_dir)
+        self._clock = clock or SystemClock()
+        self._changes_kept = changes_kept
+        self._lock = DirectoryLock(self._data)
+        self._listeners: list[Listener] = []
+        self._was_clean = True
+        self._schema = 0
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._writer: Writer | None = None
+        self._readers: Readers | None = None
+        self._checkpoints: Checkpoints | None = None
+
+    async def open(self) -> None:
+        self._loop = asyncio.get_running_loop()
+        await self._loop.run_in_executor(None, self._open)
+
+    def _open(self) -> None:
+        try:
+            make_directory(self._data)
+            self._lock.take()
+        except OSError as error:
+            raise store_error(error, self._data) from error
+        try:
+            connection = connect(self._data, is_writer=True)
+            try:
+                self._prepare(connection)
+            except BaseException:
+                connection.close()
+                raise
+        except (sqlite3.Error, OSError) as error:
+            self._lock.release()
+            raise store_error(error, self._data) from error
+        except BaseException:
+            self._lock.release()
+            raise
+
+    def _prepare(self, connection: sqlite3.Connection) -> None:
+        self._schema = migrate(connection, self._data)
+        row = connection.execute(READING["meta"], ("clean",)).fetchone()
+        self._was_clean = row is None or row[0] == "1"
+        connection.execute(WRITING["set_meta"], ("clean", "0"))
+        self._writer = Writer(
+            self._data, connection, self._settle_later, changes_kept=self._changes_kept
+        )
+        self._readers = Readers(self._data)
+        self._checkpoints = Checkpoints(self._data, self._writer)
+        self._writer.start()
+
+    async def close(self) -> None:
+        if self._loop is not None and self._writer is not None:
+            await self._loop.run_in_executor(None, self._close)
+
+    def _close(self) -> None:
+        writer, readers, checkpoints = self._writer, self._readers, self._checkpoints
+        self._writer = self._readers = self._checkpoints = None
+        if checkpoints is not None:
+            checkpoints.stop()
+        if readers is not None:
+            readers.close()
+        if writer is not None:
+            writer.stop()
+        self._lock.release()
+
+    @property
+    def was_clean(self) -> bool:
+        return self._was_clean
+
+    @property
+    def data_dir(self) -> Path:
+        return self._data
+
+    def listen(self, listener: Listener) -> Callable[[], None]:
+        self._listeners.append(listener)
+
+        def undo() -> None:
+            if listener in self._listeners:
+                self._listeners.remove(listener)
+
+        return undo
+
+    # -- writing
+
+    async def admit(self, post: Post, *, offset: Offset | None = None) -> Receipt:
+        body = _bodies.encode(post.item.body)
+        return await self._write(Admit(self._future(), post, body, offset))
+
+    async def create(self, new: NewAgent) -> tuple[Agent, bool]:
+        return await self._write(Create(self._future(), new))
+
+    async def claim(self, agent_id: AgentId) -> Snapshot:
+        claimed: Claimed = await self._write(Claim(self._future(), agent_id))
+        records = await self._read(
+            reading.read_context, claimed.number, claimed.context_from, claimed.next_seq
+        )
+        return Snapshot(
+            agent=claimed.agent,
+            epoch=claimed.epoch,
+            next_seq=claimed.next_seq,
+            records=records,
+            items=claimed.items,
+        )
+
+    async def commit(self, commit: Commit) -> Committed:
+        return await self._write(
+            Apply(
+                self._future(),
+                commit,
+                None if commit.state is None else encode_state(commit.state),
+                [encode_record(record) for record in commit.records],
+                [_bodies.encode(post.item.body) for post in commit.posts],
+            )
+        )
+
+    async def delete(self, owner: OwnerId, agent_id: AgentId) -> None:
+        await self._write(Delete(self._future(), owner, agent_id))
+
+    async def restore(self, stored: StoredAgent) -> Agent:
+        """Put a whole agent back, as rebuilding and importing do."""
+        return await self._write(Restore(self._future(), stored))
+
+    # -- reading
+
+    async def agent(self, owner: OwnerId, agent_id: AgentId) -> Agent:
+        return await self._read(reading.read_agent, owner, agent_id)
+
+    async def find(self, owner: OwnerId, descriptor: Descriptor) -> Agent | None:
+        identity = identity_of(descriptor)
+        return await self._read(reading.read_one_agent, "agent_by_identity", owner, identity)
+
+    async def agents(self, query: AgentQuery) -> AgentPage:
+        return await self._read(reading.read_agents, query)
+
+    async def item(self, owner: OwnerId, item_id: ItemId) -> tuple[Item, int]:
+        return await self._read(reading.read_item, owner, item_id)
+
+    async def open_items(self, owner: OwnerId, agent_id: AgentId) -> Sequence[Item]:
+        return await self._read(reading.read_open_items, owner, agent_id)
+
+    async def history(
+        self, owner: OwnerId, agent_id: AgentId, *, after: int, limit: int
+    ) -> Sequence[AnyRecord]:
+        return await self._read(reading.read_history, owner, agent_id, after, limit)
+
+    async def record(self, owner: OwnerId, agent_id: AgentId, seq: int) -> AnyRecord | None:
+        return await self._read(reading.read_record, owner, agent_id, seq)
+
+    async def changes(
+        self, owner: OwnerId, *, after: int, agent_id: AgentId | None, limit: int
+    ) -> Sequence[Change] | None:
+        return await self._read(reading.read_changes, owner, after, agent_id, limit)
+
+    async def cursor(self) -> int:
+        newest, floor = await self._row("feed_bounds")
+        return max(newest, floor)
+
+    async def most_recent_foreground(self, owner: OwnerId) -> Agent | None:
+        return await self._read(reading.read_one_agent, "agent_by_last_user_input", owner)
+
+    async def waking(self) -> Sequence[Waking]:
+        rows = await self._rows("waking")
+        return [(row[0], "foreground" if row[1] == "user" else "background") for row in rows]
+
+    async def facts(self) -> StoreFacts:
+        agents, items, deliveries = await self._row("facts")
+        files = (self._data / f"{DATABASE}{suffix}" for suffix in ("", "-wal"))
+        return StoreFacts(
+            kind="sqlite",
+            schema=self._schema,
+            agents=agents,
+            items_open=items,
+            deliveries_open=deliveries,
+            cursor=await self.cursor(),
+            bytes=sum(file.stat().st_size for file in files if file.exists()),
+        )
+
+    # -- outbox
+
+    async def due_deliveries(self, now: datetime, limit: int) -> Sequence[Delivery]:
+        rows = await self._rows("due_deliveries", microseconds(now), limit)
+        return [delivery_of(row) for row in rows]
+
+    async def delivered(self, delivery_id: int, at: datetime) -> None:
+        await self._execute("finish_delivery", delivery_id, microseconds(at))
+
+    async def delivery_failed(
+        self, delivery_id: int, *, error: str, retry_at: datetime | None
+    ) -> None:
+        if retry_at is None:
+            now = microseconds(self._clock.now())
+            await self._execute("give_up_delivery", delivery_id, error, now)
+        else:
+            await self._execute("postpone_delivery", delivery_id, error, microseconds(retry_at))
+
+    async def offset(self, source: str) -> str | None:
+        row = await self._row("offset", source)
+        return None if row is None else row[0]
+
+    # -- how it gets there
+
+    def _future(self) -> "asyncio.Future[Any]":
+        if self._loop is None:
+            raise StoreError("the store is not open")
+        return self._loop.create_future()
+
+    def _write(self, operation: Operation) -> "asyncio.Future[Any]":
+        if self._writer is None or operation.future is None:
+            raise StoreError("the store is not open")
+        self._writer.submit(operation)
+        return operation.future
+
+    async def _execute(self, statement: str, *parameters: object) -> None:
+        await self._write(Execute(self._future(), statement, parameters))
+
+    async def _read(self, query: Callable[..., T], *parameters: object) -> T:
+        if self._readers is None:
+            raise StoreError("the store is not open")
+        return await self._readers.run(query, *parameters)
+
+    async def _rows(self, name: str, *parameters: object) -> list[Row]:
+        return await self._read(_fetch, READING[name], parameters)
+
+    async def _row(self, name: str, *parameters: object) -> Any:
+        rows = await self._rows(name, *parameters)
+        return rows[0] if rows else None
+
+    def _settle_later(self, outcomes: Sequence[Outcome], changes: Sequence[Change]) -> None:
+        """Called by the writer thread: one hand-over for the whole group."""
+        if self._loop is not None and not self._loop.is_closed():
+            self._loop.call_soon_threadsafe(self._settle, outcomes, changes)
+
+    def _settle(self, outcomes: Sequence[Outcome], changes: Sequence[Change]) -> None:
+        for operation, result, error in outcomes:
+            future = operation.future
+            if future is None or future.done():
+                continue
+            if error is None:
+                future.set_result(result)
+            else:
+                future.set_exception(error)
+        if changes:
+            for listener in tuple(self._listeners):
+                listener(changes)
+
+
+def _fetch(connection: sqlite3.Connection, sql: str, parameters: Sequence[Any]) -> list[Row]:
+    return connection.execute(sql, parameters).fetchall()

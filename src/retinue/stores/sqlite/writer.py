@@ -1,0 +1,240 @@
+"""The writer thread: everything that waits shares one transaction and one sync."""
+
+import sqlite3
+import threading
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from queue import Empty, SimpleQueue
+
+import msgspec
+
+from retinue.agents.descriptor import decode_descriptor, identity_of
+from retinue.errors import RetinueError, StoreDamagedError, StoreFullError
+from retinue.failpoints import reach
+from retinue.stores.port import Change, NewAgent, Post
+from retinue.stores.sqlite.files import connect, store_error
+from retinue.stores.sqlite.group import Counters, Group, KnownKeys
+from retinue.stores.sqlite.operations import (
+    Admit,
+    Apply,
+    Checkpoint,
+    Claim,
+    Create,
+    Delete,
+    Operation,
+    Restore,
+)
+from retinue.stores.sqlite.queries import READING, WRITING
+from retinue.stores.sqlite.rows import item_of
+from retinue.stores.sqlite.warm import WarmAgents
+
+_GROUP = 1024
+_PRUNE = 4096
+
+Outcome = tuple[Operation, object, BaseException | None]
+Settle = Callable[[Sequence[Outcome], Sequence[Change]], None]
+
+_encode = msgspec.json.encode
+
+
+class Needs:
+    """What a group has to know before it can be worked out."""
+
+    def __init__(self, operations: Sequence[Operation]) -> None:
+        self.ids: set[str] = set()
+        self.identities: set[tuple[str, str]] = set()
+        self.keys: set[tuple[str, str]] = set()
+        for operation in operations:
+            self._add(operation)
+
+    def _add(self, operation: Operation) -> None:
+        match operation:
+            case Apply(commit=commit):
+                self.ids.add(commit.agent_id)
+                for post in commit.posts:
+                    self._add_post(post)
+                for new in commit.creates:
+                    self._add_new(new)
+            case Admit(post=post):
+                self._add_post(post)
+            case Create(new=new):
+                self._add_new(new)
+            case Claim(agent_id=agent_id) | Delete(agent_id=agent_id):
+                self.ids.add(agent_id)
+            case Restore(stored=stored):
+                self.ids.add(stored.id)
+                identity = identity_of(decode_descriptor(stored.descriptor))
+                self.identities.add((stored.owner, identity))
+            case _:
+                pass
+
+    def _add_post(self, post: Post) -> None:
+        if isinstance(post.to, NewAgent):
+            self._add_new(post.to)
+        else:
+            self.ids.add(post.to)
+        key = post.item.dedupe_key
+        if key is not None:
+            self.keys.add((post.owner, key))
+
+    def _add_new(self, new: NewAgent) -> None:
+        self.ids.add(new.id)
+        self.identities.add((new.owner, identity_of(new.descriptor)))
+
+
+class Writer:
+    """Owns the only connection that changes the database."""
+
+    def __init__(
+        self,
+        data: Path,
+        connection: sqlite3.Connection,
+        settle: Settle,
+        *,
+        changes_kept: int,
+    ) -> None:
+        self._data = data
+        self._connection = connection
+        self._settle = settle
+        self._changes_kept = changes_kept
+        self._waiting: SimpleQueue[Operation | None] = SimpleQueue()
+        self._warm = WarmAgents()
+        self._counters = self._read_counters()
+        self._thread = threading.Thread(target=self._run, name="retinue-store", daemon=True)
+        self.groups = 0  # transactions so far
+
+    def start(self) -> None:
+        self._thread.start()
+
+    def submit(self, operation: Operation) -> None:
+        self._waiting.put(operation)
+
+    def stop(self) -> None:
+        """Finish what waits, end the thread, and mark the shutdown as clean."""
+        self._waiting.put(None)
+        self._thread.join()
+        try:
+            self._connection.execute(WRITING["set_meta"], ("clean", "1"))
+            self._connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
+        except sqlite3.Error:
+            pass  # no room even for that: the next start takes it for a crash, which is safe
+        finally:
+            self._connection.close()
+
+    # -- the thread
+
+    def _run(self) -> None:
+        is_open = True
+        held: Operation | None = None
+        while is_open:
+            first = held or self._waiting.get()
+            held = None
+            if first is None:
+                break
+            operations = [first]
+            while len(operations) < _GROUP:
+                try:
+                    following = self._waiting.get_nowait()
+                except Empty:
+                    break
+                if following is None:
+                    is_open = False
+                    break
+                if isinstance(following, Delete) or isinstance(first, Delete):
+                    held = following
+                    break
+                operations.append(following)
+            self._process(operations)
+        if held is not None:
+            self._process([held])
+
+    def _process(self, operations: Sequence[Operation]) -> None:
+        for operation in operations:
+            reach(operation.name + ":before")
+        try:
+            outcomes, changes = self._attempt(operations)
+        except Exception as error:  # noqa: BLE001  (the thread must live, and everyone must hear)
+            self._forget()
+            cause = error if isinstance(error, RetinueError) else store_error(error, self._data)
+            if len(operations) > 1 and not isinstance(cause, StoreFullError | StoreDamagedError):
+                for operation in operations:
+                    self._process([operation])
+                return
+            cause.__cause__ = None if cause is error else error
+            outcomes, changes = [(operation, None, cause) for operation in operations], []
+        else:
+            for operation in operations:
+                reach(operation.name + ":after")
+        self._settle(outcomes, changes)
+
+    def _attempt(self, operations: Sequence[Operation]) -> tuple[list[Outcome], list[Change]]:
+        connection = self._connection
+        needs = Needs(operations)
+        self._warm.load(connection, needs.ids, needs.identities)
+        group = Group(self._warm, self._counters, self._known_keys(needs.keys))
+        outcomes: list[Outcome] = []
+        has_checkpoint = False
+        for operation in operations:
+            try:
+                outcomes.append((operation, group.run(operation), None))
+            except (RetinueError, UnicodeError, msgspec.MsgspecError) as error:
+                outcomes.append((operation, None, error))
+            has_checkpoint = has_checkpoint or isinstance(operation, Checkpoint)
+        if not group.batch.is_empty:
+            connection.execute("BEGIN IMMEDIATE")
+            group.batch.write(connection)
+            self._prune()
+            for operation in operations:
+                reach(operation.name + ":written")
+            connection.execute("COMMIT")
+            self.groups += 1
+        if has_checkpoint:
+            connection.execute("PRAGMA wal_checkpoint(PASSIVE)").fetchall()
+        changes = group.changes()
+        self._warm.trim(group.used())
+        return outcomes, changes
+
+    def _known_keys(self, wanted: set[tuple[str, str]]) -> KnownKeys:
+        keys = KnownKeys()
+        if wanted:
+            rows = self._connection.execute(
+                WRITING["load_keys"], (_encode(list(wanted)).decode(),)
+            ).fetchall()
+            for row in rows:
+                keys.take(row[12], row[13], item_of(row), row[14])
+            self._warm.load(self._connection, {row[2] for row in rows}, set())
+        return keys
+
+    def _prune(self) -> None:
+        counters = self._counters
+        oldest = counters.cursor - self._changes_kept
+        if oldest - counters.floor >= _PRUNE or (
+            oldest > counters.floor and self._changes_kept < _PRUNE
+        ):
+            self._connection.execute(WRITING["prune_changes"], (oldest,))
+            self._connection.execute(WRITING["set_meta"], ("feed_floor", str(oldest)))
+            counters.floor = oldest
+
+    def _read_counters(self) -> Counters:
+        agent, item, cursor = self._connection.execute(WRITING["load_counters"]).fetchone()[:3]
+        _, floor = self._connection.execute(READING["feed_bounds"]).fetchone()
+        return Counters(agent, item, max(cursor, floor), floor)
+
+    def _forget(self) -> None:
+        """Drop what memory knows after a failure: only the disk is right now."""
+        self._warm.clear()
+        try:
+            if self._connection.in_transaction:
+                self._connection.execute("ROLLBACK")
+            self._counters = self._read_counters()
+        except sqlite3.Error:
+            self._reopen()
+
+    def _reopen(self) -> None:
+        try:
+            connection = connect(self._data, is_writer=True)
+        except (sqlite3.Error, OSError):
+            return
+        self._connection.close()
+        self._connection = connection
+        self._counters = self._read_counters()
