@@ -1,23 +1,23 @@
 """Every error that Retinue raises on purpose, by what the catcher does next.
 
-    RetinueError
-    ├── UsageError               the caller or the settings are wrong; retrying cannot help
-    │   └── DefinitionError      a definition, prompt or tool file does not load
-    ├── NotFoundError            no such thing, or not for this owner
-    ├── ConflictError            the thing exists already, with another content
-    ├── TerminatedError          the agent ended and takes no more messages
-    ├── RefusedError             understood, and not allowed
-    ├── BusyError                somebody else holds it (a port, a data directory)
-    ├── StoreError               the store cannot do it now
-    │   ├── FencedError          another process owns the agent; drop what you hold
-    │   ├── StoreFullError       no room or not writable; nothing was stored; try again later
-    │   └── StoreDamagedError    the file is not readable; see `retinue doctor`
-    └── ModelError               carries is_retryable
-        ├── RateLimitedError     carries retry_after_seconds
-        ├── ModelTimeoutError
-        ├── StreamCutError       the answer ended without a finish reason
-        ├── ContextTooLongError
-        └── UnknownModelError
+RetinueError
+├── UsageError               the caller or the settings are wrong; retrying cannot help
+│   └── DefinitionError      a definition, prompt or tool file does not load
+├── NotFoundError            no such thing, or not for this owner
+├── ConflictError            the thing exists already, with another content
+├── TerminatedError          the agent ended and takes no more messages
+├── RefusedError             understood, and not allowed
+├── BusyError                somebody else holds it (a port, a data directory)
+├── StoreError               the store cannot do it now
+│   ├── FencedError          another process owns the agent; drop what you hold
+│   ├── StoreFullError       no room or not writable; nothing was stored; try again later
+│   └── StoreDamagedError    the file is not readable; see `retinue doctor`
+└── ModelError               carries is_retryable
+    ├── RateLimitedError     carries retry_after_seconds
+    ├── ModelTimeoutError
+    ├── StreamCutError       the answer ended without a finish reason
+    ├── ContextTooLongError
+    └── UnknownModelError
 """
 
 from collections.abc import Mapping
@@ -45,7 +45,9 @@ class DefinitionError(UsageError):
 
     code = "definition_invalid"
 
-    def __init__(self, message: str, *, file: str, field: str = "", line: int | None = None) -> None:
+    def __init__(
+        self, message: str, *, file: str, field: str = "", line: int | None = None
+    ) -> None:
         where = f"{file}:{line}" if line is not None else file
         super().__init__(
             f"{where}: {field}: {message}" if field else f"{where}: {message}",

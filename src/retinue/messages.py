@@ -4,8 +4,10 @@ A record is one JSON line. Readers keep what they do not know: a kind or a field
 version survives being read, mirrored and exported by this one.
 """
 
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import Any, Literal
+from typing import Any, Literal, cast
 
 import msgspec
 from msgspec import Struct, field
@@ -245,12 +247,65 @@ def clean_text(text: str) -> str:
 
 def clean_json(value: Any) -> Any:
     """Clean every string of a JSON value."""
-    match value:
-        case str():
-            return clean_text(value)
-        case dict():
-            return {clean_text(str(k)): clean_json(v) for k, v in value.items()}  # pyright: ignore
-        case list():
-            return [clean_json(entry) for entry in value]  # pyright: ignore
-        case _:
-            return value
+    if isinstance(value, str):
+        return clean_text(value)
+    if isinstance(value, dict):
+        entries = cast("dict[Any, Any]", value)
+        return {clean_text(str(key)): clean_json(entry) for key, entry in entries.items()}
+    if isinstance(value, list):
+        return [clean_json(entry) for entry in cast("list[Any]", value)]
+    return value
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TextContent:
+    """Text in a message to a model."""
+
+    text: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ImageContent:
+    """An image in a message to a model."""
+
+    mime_type: str
+    data: bytes
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AttachedImage:
+    """An image that is still in the agent's files; it becomes content just before a model call."""
+
+    file: FileReference
+
+
+Content = TextContent | ImageContent | AttachedImage
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class UserMessage:
+    """What the other side said, neighbours merged."""
+
+    content: Sequence[Content]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AssistantMessage:
+    """What the model said before, with what its provider wants back."""
+
+    parts: Sequence[Part]
+    model: str = ""
+    provider: Mapping[str, Any] | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ToolMessage:
+    """The result of a call; stands directly after the message that asked for it."""
+
+    call: CallId
+    name: str
+    text: str
+    is_error: bool = False
+
+
+ModelMessage = UserMessage | AssistantMessage | ToolMessage

@@ -10,7 +10,7 @@ from retinue.ids import AgentId, ItemId
 from retinue.messages import FileReference
 
 ItemKind = Literal["message", "system"]
-"""`message` = a person's words (or a delegated request that stands for them); `system` = an agent's or the engine's."""
+"""`message` = a person's words; `system` = an agent's or the engine's."""
 
 
 class Sender(Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):

@@ -4,52 +4,7 @@ from collections.abc import AsyncIterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal, Protocol
 
-from retinue.ids import CallId
-from retinue.messages import Part, Usage
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TextContent:
-    """Text in a user message."""
-
-    text: str
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ImageContent:
-    """An image in a user message."""
-
-    mime_type: str
-    data: bytes
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class UserMessage:
-    """What the other side said, neighbours merged."""
-
-    content: Sequence[TextContent | ImageContent]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class AssistantMessage:
-    """What the model said before, with what its provider wants back."""
-
-    parts: Sequence[Part]
-    model: str = ""
-    provider: Mapping[str, Any] | None = None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ToolMessage:
-    """The result of a call; stands directly after the message that asked for it."""
-
-    call: CallId
-    name: str
-    text: str
-    is_error: bool = False
-
-
-ModelMessage = UserMessage | AssistantMessage | ToolMessage
+from retinue.messages import ModelMessage, Part, Usage
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

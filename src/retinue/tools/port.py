@@ -27,13 +27,21 @@ class AgentFiles(Protocol):
 
     async def delete(self, path: str) -> None: ...
 
-    async def list(self, path: str = "/", *, recursive: bool = False) -> Sequence[FileReference]: ...
+    async def list(
+        self, path: str = "/", *, recursive: bool = False
+    ) -> Sequence[FileReference]: ...
 
     async def stat(self, path: str) -> FileReference: ...
 
     def real_path(self, path: str) -> PurePosixPath:
         """Where the file is on this machine, checked to be inside the tree (for sandboxes)."""
         ...
+
+
+class FileTrees(Protocol):
+    """The trees of all agents."""
+
+    def tree(self, agent_id: AgentId) -> AgentFiles: ...
 
 
 class ToolContext(Protocol):
@@ -105,7 +113,9 @@ class Tool:
     description: str
     parameters: Mapping[str, Any]  # JSON schema of an object
     invoke: Invoke  # given arguments that `validate` accepted
-    validate: Callable[[Mapping[str, Any]], Mapping[str, Any]]  # raises UsageError naming the fields
+    validate: Callable[
+        [Mapping[str, Any]], Mapping[str, Any]
+    ]  # raises UsageError naming the fields
     effect: Effect = "once"
     check: Check | None = None
     capabilities: Sequence[str] = field(default_factory=tuple[str, ...])

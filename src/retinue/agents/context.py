@@ -1,0 +1,176 @@
+"""Records into model messages: a pure function, as a fold so that a warm agent pays for news only.
+
+Three promises hold whatever the records are: every call has its result directly after it, roles are
+valid for every provider, and words of people, tools and pages cannot pose as a system message.
+"""
+
+import re
+from collections.abc import Iterable, Sequence
+from html import escape
+
+from retinue.agents.tokens import characters_of_part, content_characters
+from retinue.ids import CallId
+from retinue.messages import (
+    AnyRecord,
+    AssistantMessage,
+    AssistantRecord,
+    AttachedImage,
+    CallPart,
+    Content,
+    FileReference,
+    ModelMessage,
+    ResetRecord,
+    StartRecord,
+    SummaryRecord,
+    SystemRecord,
+    TextContent,
+    ToolMessage,
+    ToolRecord,
+    UserMessage,
+    UserRecord,
+)
+
+INTERRUPTED = "This call was interrupted; it has no result."
+_FRAME = re.compile(r"<(\s*/?\s*system_message)", re.IGNORECASE)
+_GOOD = frozenset({"ok"})
+
+
+class Context:
+    """Model messages, kept in step with the records that are appended."""
+
+    def __init__(self, records: Iterable[AnyRecord] = ()) -> None:
+        self._clear()
+        for record in records:
+            self.append(record)
+
+    def _clear(self) -> None:
+        self._messages: list[ModelMessage] = []
+        self._pending: dict[CallId, CallPart] = {}
+        self._results: dict[CallId, ToolMessage] = {}
+        self._order: list[CallId] = []
+        self._since_summary: list[AnyRecord] = []
+        self.characters = 0
+        self.images = 0
+
+    @property
+    def messages(self) -> Sequence[ModelMessage]:
+        """Everything said so far; valid to send whenever the last call has its result."""
+        if self._pending:
+            return [*self._messages, *self._settled()]
+        return self._messages
+
+    def append(self, record: AnyRecord) -> None:
+        match record:
+            case StartRecord() | ResetRecord():
+                self._clear()
+            case SummaryRecord():
+                kept = [r for r in self._since_summary if r.seq >= record.keep_from]
+                self._clear()
+                self._say([TextContent(text=summary_text(record.text))])
+                for kept_record in kept:
+                    self.append(kept_record)
+            case UserRecord():
+                self._since_summary.append(record)
+                self._close()
+                self._say(user_content(record.text, record.files))
+            case SystemRecord():
+                self._since_summary.append(record)
+                self._close()
+                self._say([TextContent(text=framed(record)), *file_content(record.files)])
+            case AssistantRecord():
+                self._since_summary.append(record)
+                self._answer(record)
+            case ToolRecord():
+                self._since_summary.append(record)
+                self._settle(record)
+            case _:
+                pass
+
+    def _say(self, content: list[Content]) -> None:
+        self.characters += sum(content_characters(entry) for entry in content)
+        self.images += sum(isinstance(entry, AttachedImage) for entry in content)
+        last = self._messages[-1] if self._messages else None
+        if isinstance(last, UserMessage):
+            self._messages[-1] = UserMessage(content=[*last.content, *content])
+        else:
+            self._messages.append(UserMessage(content=content))
+
+    def _answer(self, record: AssistantRecord) -> None:
+        self._close()
+        if not self._messages:
+            self._say([TextContent(text="(The conversation goes on.)")])
+        self._messages.append(
+            AssistantMessage(parts=record.parts, model=record.model, provider=record.provider)
+        )
+        self.characters += sum(characters_of_part(part) for part in record.parts)
+        calls = record.calls
+        self._pending = {call.id: call for call in calls}
+        self._order = [call.id for call in calls]
+        self._results = {}
+
+    def _settle(self, record: ToolRecord) -> None:
+        if self._pending.pop(record.call, None) is None:
+            return
+        text = neutral(record.text)
+        for file in record.files:
+            text += f"\n{file_line(file)}"
+        self.characters += len(text)
+        self._results[record.call] = ToolMessage(
+            call=record.call, name=record.name, text=text, is_error=record.status not in _GOOD
+        )
+        if not self._pending:
+            self._messages.extend(self._results[call] for call in self._order)
+            self._results = {}
+
+    def _close(self) -> None:
+        """Give every call that is still open an interrupted result, next to its call."""
+        if self._pending:
+            self._messages.extend(self._settled())
+            self._pending = {}
+            self._results = {}
+
+    def _settled(self) -> list[ToolMessage]:
+        return [
+            self._results.get(call)
+            or ToolMessage(
+                call=call, name=self._pending[call].name, text=INTERRUPTED, is_error=True
+            )
+            for call in self._order
+        ]
+
+
+def build_context(records: Iterable[AnyRecord]) -> Sequence[ModelMessage]:
+    """Give the model messages of the records after the last marker."""
+    return Context(records).messages
+
+
+def neutral(text: str) -> str:
+    """Take the power from a system-message tag in words that are not the engine's."""
+    return _FRAME.sub(r"&lt;\1", text) if "<" in text else text
+
+
+def framed(record: SystemRecord) -> str:
+    origin = escape(record.origin, quote=True)
+    return f'<system_message origin="{origin}">{neutral(record.text)}</system_message>'
+
+
+def summary_text(summary: str) -> str:
+    return f'<system_message origin="system">{neutral(summary)}</system_message>'
+
+
+def file_line(file: FileReference) -> str:
+    name = neutral(file.name)
+    return f"[file] {name} ({file.mime_type}, {file.size} bytes) at {neutral(file.path)}"
+
+
+def file_content(files: Sequence[FileReference]) -> list[Content]:
+    content: list[Content] = []
+    for file in files:
+        content.append(TextContent(text=file_line(file)))
+        if file.mime_type.startswith("image/"):
+            content.append(AttachedImage(file=file))
+    return content
+
+
+def user_content(text: str, files: Sequence[FileReference]) -> list[Content]:
+    return [TextContent(text=neutral(text)), *file_content(files)]

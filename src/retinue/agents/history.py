@@ -1,0 +1,102 @@
+"""An agent's history as far as it still matters: the records since the last marker."""
+
+from collections.abc import Iterable, Sequence
+
+from retinue.ids import CallId
+from retinue.messages import (
+    AnyRecord,
+    AssistantRecord,
+    CallPart,
+    NoteRecord,
+    ResetRecord,
+    StartRecord,
+    SummaryRecord,
+    SystemRecord,
+    ToolRecord,
+    UserRecord,
+)
+
+
+class History:
+    """Records in order, folded as they are appended: nothing here costs more for a longer past."""
+
+    def __init__(self, records: Iterable[AnyRecord] = ()) -> None:
+        self._records: list[AnyRecord] = []
+        self._open: dict[CallId, CallPart] = {}
+        self._asked_by: AssistantRecord | None = None
+        self._answer: AssistantRecord | None = None
+        for record in records:
+            self.append(record)
+
+    @property
+    def records(self) -> Sequence[AnyRecord]:
+        return self._records
+
+    @property
+    def open_calls(self) -> Sequence[CallPart]:
+        """Calls of the last response that have no result yet, in the order they were asked for."""
+        return list(self._open.values())
+
+    @property
+    def asked_by(self) -> AssistantRecord | None:
+        """The response that asked for the open calls."""
+        return self._asked_by if self._open else None
+
+    @property
+    def answer(self) -> AssistantRecord | None:
+        """The last response, when it asked for nothing and nothing came after it."""
+        return self._answer
+
+    def append(self, record: AnyRecord) -> None:
+        match record:
+            case StartRecord() | ResetRecord():
+                self._records.clear()
+                self._open.clear()
+                self._answer = None
+            case AssistantRecord():
+                calls = record.calls
+                self._open = {call.id: call for call in calls}
+                self._asked_by = record
+                self._answer = None if calls else record
+            case ToolRecord():
+                self._open.pop(record.call, None)
+            case UserRecord() | SystemRecord():
+                self._answer = None
+            case SummaryRecord():
+                self._drop_before(record.keep_from)
+            case _:
+                pass
+        self._records.append(record)
+
+    def _drop_before(self, seq: int) -> None:
+        self._records = [
+            record
+            for record in self._records
+            if record.seq >= seq and not isinstance(record, SummaryRecord)
+        ]
+
+
+def cut_points(records: Sequence[AnyRecord]) -> list[int]:
+    """Give the indexes at which the records may be cut without parting a call from its result."""
+    points: list[int] = []
+    open_calls: set[CallId] = set()
+    for index, record in enumerate(records):
+        match record:
+            case UserRecord() | SystemRecord() | AssistantRecord():
+                if not open_calls and index:
+                    points.append(index)
+                if isinstance(record, AssistantRecord):
+                    open_calls = {call.id for call in record.calls}
+            case ToolRecord():
+                open_calls.discard(record.call)
+            case _:
+                pass
+    return points
+
+
+def is_exchange_start(record: AnyRecord) -> bool:
+    return isinstance(record, UserRecord | SystemRecord)
+
+
+def is_shown_to_model(record: AnyRecord) -> bool:
+    return not isinstance(record, NoteRecord | StartRecord | ResetRecord)

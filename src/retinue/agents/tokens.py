@@ -1,0 +1,41 @@
+"""How big a context is: an estimate, corrected by what the provider counted last."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import msgspec
+
+from retinue.agents.state import TokenSnapshot
+from retinue.messages import CallPart, Content, Part, TextContent
+
+CHARACTERS_PER_TOKEN = 4
+IMAGE_PLACEHOLDER = "<image>"
+
+_encoder = msgspec.json.Encoder()
+
+
+def content_characters(content: Content) -> int:
+    """Count text as it is and any image as its placeholder, however large its data."""
+    return len(content.text) if isinstance(content, TextContent) else len(IMAGE_PLACEHOLDER)
+
+
+def characters_of_part(part: Part) -> int:
+    if isinstance(part, CallPart):
+        return len(part.name) + len(_encoder.encode(part.arguments)) + len(part.malformed or "")
+    return len(part.text)
+
+
+def json_characters(value: Mapping[str, Any]) -> int:
+    return len(_encoder.encode(value))
+
+
+def estimated_tokens(characters: int) -> int:
+    return -(-characters // CHARACTERS_PER_TOKEN)
+
+
+def corrected_tokens(estimate: int, last: TokenSnapshot | None, model: str) -> int:
+    """Scale the estimate by how far off it was at the last call to the same model."""
+    if last is None or last.model != model or last.estimated < 100 or last.reported <= 0:
+        return estimate
+    ratio = min(4.0, max(0.25, last.reported / last.estimated))
+    return round(estimate * ratio)

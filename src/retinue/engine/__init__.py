@@ -1,0 +1,1 @@
+"""What happens between two commits: decide, do, commit."""

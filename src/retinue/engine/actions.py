@@ -1,0 +1,168 @@
+"""What comes next for an agent: a pure function of what is stored about it.
+
+A restarted process calls the same function on the same records, so recovery is not a second path.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Literal
+
+from retinue.agents.inbox import Item
+from retinue.agents.state import Turn
+from retinue.engine.limits import Limits
+from retinue.messages import AssistantRecord, CallPart
+
+Pressure = Literal["low", "warning", "critical", "full"]
+"""How full the context is: under 75 %, under 90 %, under 100 % of the limit, or over it."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class View:
+    """Everything that the decision depends on."""
+
+    turn: Turn | None
+    waiting: Sequence[Item]  # in order of admission
+    open_calls: Sequence[CallPart]
+    answer: AssistantRecord | None  # the last response, when it ends a turn
+    pressure: Pressure
+    can_compact: bool  # there is something old enough to sum up, and the last try did not fail
+    can_prune: bool  # there is a whole exchange that could be dropped
+    is_recovered: bool  # the open calls were begun by a process that is gone
+    now: datetime
+    limits: Limits
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Rest:
+    """Nothing to do until a message comes."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Gather:
+    """A burst may still be coming in: wait this long before the turn begins."""
+
+    seconds: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Note:
+    """Write silent items into the history; no turn follows."""
+
+    items: Sequence[Item]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Drain:
+    """Write items into the history; the turn begins, or goes on with them."""
+
+    items: Sequence[Item]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CallModel:
+    """Ask the model for the next response."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunTools:
+    """Run calls in order; the outcome of `in_doubt` was lost with the process that ran it."""
+
+    calls: Sequence[CallPart]
+    in_doubt: CallPart | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Compact:
+    """Sum up the older part of the context."""
+
+    reason: Literal["warning", "critical", "command"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Prune:
+    """Drop the oldest whole exchanges from the context, without asking a model."""
+
+    reason: Literal["emergency", "overflow"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Wait:
+    """A model call is due again at that time."""
+
+    until: datetime
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Answered:
+    """The turn ends with this response."""
+
+    by: AssistantRecord
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Failed:
+    """The turn ends without an answer, and says why."""
+
+    code: str
+    reason: str
+
+
+Action = (
+    Rest | Gather | Note | Drain | CallModel | RunTools | Compact | Prune | Wait | Answered | Failed
+)
+
+
+def next_action(view: View) -> Action:
+    """Say what comes next."""
+    return _begin(view) if view.turn is None else _go_on(view, view.turn)
+
+
+def _begin(view: View) -> Action:
+    if any(not item.silent for item in view.waiting):
+        seconds = _gathering_seconds(view)
+        return Gather(seconds=seconds) if seconds > 0 else Drain(items=view.waiting)
+    if view.waiting:
+        return Note(items=view.waiting)
+    if view.pressure != "low" and view.can_compact:
+        return Compact(reason="warning")
+    return Rest()
+
+
+def _gathering_seconds(view: View) -> float:
+    """Wait for the window after the newest of a person's messages, four windows at the most."""
+    window = view.limits.gather_seconds
+    spoken = [item for item in view.waiting if item.is_user_input and item.body.sender.connector]
+    if not window or not spoken:
+        return 0
+    since_first = (view.now - spoken[0].admitted_at).total_seconds()
+    since_last = (view.now - spoken[-1].admitted_at).total_seconds()
+    if since_first < 0 or since_first >= 4 * window or since_last < 0:
+        return 0
+    return max(0.0, min(window - since_last, 4 * window - since_first))
+
+
+def _go_on(view: View, turn: Turn) -> Action:
+    if turn.crashes >= view.limits.crash_attempts:
+        return Failed(
+            code="poison",
+            reason=f"the process died {turn.crashes} times while working on this message",
+        )
+    if view.open_calls:
+        in_doubt = view.open_calls[0] if view.is_recovered else None
+        return RunTools(calls=view.open_calls, in_doubt=in_doubt)
+    if view.answer is not None and view.answer.seq >= turn.first_seq:
+        return Answered(by=view.answer)
+    if view.waiting:
+        return Drain(items=view.waiting)
+    if turn.retry_at is not None and turn.retry_at > view.now:
+        return Wait(until=turn.retry_at)
+    if turn.steps >= view.limits.steps:
+        return Failed(
+            code="steps", reason=f"stopped after {turn.steps} steps, the limit for one run"
+        )
+    if view.pressure == "full" and view.can_prune:
+        return Prune(reason="emergency")
+    if view.pressure in ("critical", "full") and view.can_compact:
+        return Compact(reason="critical")
+    return CallModel()

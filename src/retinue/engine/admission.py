@@ -1,0 +1,60 @@
+"""What may enter an inbox."""
+
+from collections.abc import Sequence
+from datetime import datetime
+from hashlib import blake2b
+
+import msgspec
+
+from retinue.agents.inbox import ItemBody, Sender
+from retinue.errors import UsageError
+from retinue.ids import new_item_id
+from retinue.messages import FileReference, clean_text
+from retinue.stores.port import NewItem
+
+LONGEST_KEY = 256
+
+_encoder = msgspec.json.Encoder()
+
+
+def checked_text(text: str, files: Sequence[FileReference], longest: int) -> str:
+    """Clean the text; an empty or over-long message is refused."""
+    text = clean_text(text)
+    if not text.strip() and not files:
+        raise UsageError("the message is empty: send some text or a file")
+    if len(text) > longest:
+        raise UsageError(
+            f"the message has {len(text)} characters, more than the {longest} allowed: "
+            "send it as a file instead",
+            details={"characters": len(text), "limit": longest},
+        )
+    return text
+
+
+def new_message(
+    text: str,
+    *,
+    files: Sequence[FileReference],
+    silent: bool,
+    key: str | None,
+    sender: Sender,
+    at: datetime,
+) -> NewItem:
+    if key is not None and not 0 < len(key) <= LONGEST_KEY:
+        raise UsageError(f"a key has 1 to {LONGEST_KEY} characters")
+    body = ItemBody(text=text, sender=sender, files=list(files))
+    return NewItem(
+        id=new_item_id(),
+        kind="message",
+        body=body,
+        admitted_at=at,
+        silent=silent,
+        dedupe_key=clean_text(key) if key is not None else None,
+        digest=digest_of(body, silent=silent) if key is not None else "",
+    )
+
+
+def digest_of(body: ItemBody, *, silent: bool) -> str:
+    """Tell a repeat from another message under the same key."""
+    said = _encoder.encode([body.text, silent, [file.path for file in body.files]])
+    return blake2b(said, digest_size=16).hexdigest()

@@ -1,0 +1,69 @@
+"""One model call: resolve attachments, stream, and give back a whole response or a typed error."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+
+from retinue.errors import ModelError, RetinueError, StreamCutError
+from retinue.messages import (
+    AttachedImage,
+    CallPart,
+    Content,
+    FileReference,
+    ImageContent,
+    ModelMessage,
+    TextContent,
+    UserMessage,
+)
+from retinue.models.port import Completed, Model, ModelEvent, ModelRequest
+from retinue.tools.port import AgentFiles
+
+LARGEST_IMAGE = 5 * 1024 * 1024
+
+
+async def ask(
+    model: Model, request: ModelRequest, show: Callable[[ModelEvent], None] | None
+) -> Completed:
+    """Stream the response to whoever watches and give it whole; one without an end is an error."""
+    completed: Completed | None = None
+    try:
+        async for event in model.stream(request):
+            if isinstance(event, Completed):
+                completed = event
+            elif show is not None:
+                show(event)
+    except RetinueError:
+        raise
+    except Exception as error:
+        # An adapter's own defect must not look like an answer, nor take the agent down.
+        raise ModelError(f"{type(error).__name__}: {error}", is_retryable=True) from error
+    if completed is None:
+        raise StreamCutError(f"the answer of {model.name} broke off before its end")
+    if not any(isinstance(part, CallPart) or part.text.strip() for part in completed.parts):
+        raise ModelError(f"{model.name} gave an empty reply", is_retryable=True)
+    return completed
+
+
+async def with_images(messages: Sequence[ModelMessage], files: AgentFiles) -> list[ModelMessage]:
+    """Put the images' data where the messages only name their files."""
+    return [
+        replace(message, content=[await _loaded(entry, files) for entry in message.content])
+        if isinstance(message, UserMessage)
+        else message
+        for message in messages
+    ]
+
+
+async def _loaded(content: Content, files: AgentFiles) -> Content:
+    if not isinstance(content, AttachedImage):
+        return content
+    try:
+        data = await files.read(content.file.path)
+    except RetinueError:
+        return TextContent(text=missing_text(content.file))
+    if len(data) > LARGEST_IMAGE:
+        return TextContent(text=f"[image too large to show: {content.file.name}]")
+    return ImageContent(mime_type=content.file.mime_type, data=data)
+
+
+def missing_text(file: FileReference) -> str:
+    return f"[missing attachment: {file.name}]"

@@ -1,0 +1,141 @@
+"""Keeping the context within its limit: what is summed up, what is dropped, what stays verbatim."""
+
+from collections.abc import Sequence
+
+from retinue.agents.history import cut_points, is_exchange_start
+from retinue.agents.tokens import characters_of_part, estimated_tokens
+from retinue.engine.actions import Pressure
+from retinue.messages import (
+    AnyRecord,
+    AssistantRecord,
+    SummaryRecord,
+    SystemRecord,
+    TextContent,
+    ToolRecord,
+    UserMessage,
+    UserRecord,
+)
+from retinue.models.port import ModelRequest
+
+WARNING = 0.75
+CRITICAL = 0.9
+_KEPT = 0.25  # of the limit: what stays verbatim after summing up
+_PRUNED_TO = 0.6
+_SUMMARISED_TOKENS = 60_000
+_RESULT_CHARACTERS = 1_500
+
+INSTRUCTIONS = """\
+Summarise the conversation below for the assistant that will go on with it.
+Write five sections with these headings, leaving out what has no content:
+Goal: what the person wants.
+Constraints: rules, preferences and limits that were given, each of them.
+Progress: what is done, what is under way, what is blocked.
+Decisions: what was decided and why.
+Next steps: what should happen now.
+Keep names, paths, numbers and ids exact. Do not go on with the conversation; only sum it up."""
+
+PRUNED = (
+    "The older part of this conversation was dropped from the context because it exceeded the "
+    "limit. It is still in the history."
+)
+
+
+def pressure_of(tokens: int, limit: int) -> Pressure:
+    """Tell how full the context is."""
+    if tokens >= limit:
+        return "full"
+    if tokens >= limit * CRITICAL:
+        return "critical"
+    if tokens >= limit * WARNING:
+        return "warning"
+    return "low"
+
+
+def record_tokens(record: AnyRecord) -> int:
+    match record:
+        case UserRecord() | SystemRecord() | ToolRecord() | SummaryRecord():
+            return estimated_tokens(len(record.text))
+        case AssistantRecord():
+            return estimated_tokens(sum(characters_of_part(part) for part in record.parts))
+        case _:
+            return 0
+
+
+def compaction_cut(records: Sequence[AnyRecord], limit: int) -> int | None:
+    """Give the seq from which records stay verbatim: the newest quarter of the limit."""
+    return _cut(records, round(limit * _KEPT), only_exchanges=False)
+
+
+def prune_cut(records: Sequence[AnyRecord], limit: int) -> int | None:
+    """Give the seq before which whole exchanges are dropped; steps, where there is but one."""
+    budget = round(limit * _PRUNED_TO)
+    cut = _cut(records, budget, only_exchanges=True)
+    return cut if cut is not None else _cut(records, budget, only_exchanges=False)
+
+
+def _cut(records: Sequence[AnyRecord], budget: int, *, only_exchanges: bool) -> int | None:
+    """Find the earliest allowed point whose tail fits; else the latest allowed point."""
+    points = [
+        index
+        for index in cut_points(records)
+        if not only_exchanges or is_exchange_start(records[index])
+    ]
+    tail = 0
+    best: int | None = None
+    end = len(records)
+    for index in reversed(points):
+        tail += sum(record_tokens(record) for record in records[index:end])
+        end = index
+        if best is not None and tail > budget:
+            break
+        best = index
+    return records[best].seq if best is not None else None
+
+
+def summary_request(records: Sequence[AnyRecord], keep_from: int) -> ModelRequest:
+    """Ask for a summary of what comes before `keep_from`; the input is bounded."""
+    lines = [
+        line
+        for record in records
+        if record.seq < keep_from or _is_summary(record)
+        if (line := _told(record))
+    ]
+    transcript = "\n\n".join(lines)
+    most = _SUMMARISED_TOKENS * 4
+    if len(transcript) > most:
+        half = most // 2
+        left_out = len(transcript) - most
+        transcript = (
+            f"{transcript[:half]}\n\n[{left_out} characters left out]\n\n{transcript[-half:]}"
+        )
+    return ModelRequest(
+        system=INSTRUCTIONS,
+        messages=[UserMessage(content=[TextContent(text=f"{transcript}\n\nSummarise it now.")])],
+    )
+
+
+def _is_summary(record: AnyRecord) -> bool:
+    return isinstance(record, SummaryRecord)
+
+
+def _told(record: AnyRecord) -> str:
+    match record:
+        case UserRecord():
+            return f"User: {record.text}"
+        case SystemRecord():
+            return f"System message from {record.origin}: {record.text}"
+        case SummaryRecord():
+            return f"Summary of what came before: {record.text}"
+        case AssistantRecord():
+            calls = "".join(f"\n[calls {call.name} {call.arguments}]" for call in record.calls)
+            return f"Assistant: {record.text}{calls}"
+        case ToolRecord():
+            return f"Result of {record.name} ({record.status}): {_short(record.text)}"
+        case _:
+            return ""
+
+
+def _short(text: str) -> str:
+    if len(text) <= _RESULT_CHARACTERS:
+        return text
+    return f"{text[:_RESULT_CHARACTERS]} [{len(text) - _RESULT_CHARACTERS} characters left out]"

@@ -1,0 +1,444 @@
+"""The façade: what doors call. It admits, wakes, waits and commands; the runner does the work."""
+
+import asyncio
+import logging
+from collections import OrderedDict
+from collections.abc import AsyncIterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from random import Random
+from typing import Any
+
+from retinue.agents.descriptor import Descriptor, UserDescriptor, is_foreground
+from retinue.agents.fate import is_final
+from retinue.agents.inbox import Item, Sender
+from retinue.agents.state import AgentState
+from retinue.clock import Clock
+from retinue.definitions.catalog import Catalog
+from retinue.engine.admission import checked_text, new_message
+from retinue.engine.delivery import Deliver, Outbox
+from retinue.engine.dispatch import Dispatch, LocalDispatch, Priority
+from retinue.engine.feed import Feed
+from retinue.engine.limits import limits_of
+from retinue.engine.prompting import make_plan
+from retinue.engine.replies import reply_text
+from retinue.engine.runner import Parts, Runner
+from retinue.engine.warm import (
+    AgentPatch,
+    Change,
+    Command,
+    CompactNow,
+    Delete,
+    Order,
+    Reset,
+    Stop,
+    Warm,
+)
+from retinue.errors import FencedError, NotFoundError, UsageError
+from retinue.events import DefinitionsEvent, Event
+from retinue.ids import AgentId, ItemId, OwnerId, new_agent_id, new_id
+from retinue.messages import FileReference, clean_json
+from retinue.models.port import Models
+from retinue.settings import Settings
+from retinue.stores.port import Agent, NewAgent, Offset, Post, Receipt, Store
+from retinue.stores.port import Change as StoredChange
+from retinue.tools.port import AgentFiles, FileTrees, Tool, Toolbox
+
+logger = logging.getLogger(__name__)
+
+_DEFECT_RETRY_SECONDS = 5.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Outcome:
+    """An item with what its sender wants to know."""
+
+    item: Item
+    position: int  # 0 when running or final
+    reply: str  # the answering text, or in words what happened instead
+    waiting_until: datetime | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class World:
+    """Everything that an engine works with; the composition root fills it in."""
+
+    store: Store
+    models: Models
+    toolbox: Toolbox
+    catalog: Catalog
+    settings: Settings
+    clock: Clock
+    trees: FileTrees
+    connectors: Mapping[str, Deliver] = field(default_factory=dict[str, Deliver])
+    random: Random = field(default_factory=Random)
+
+
+class Engine:
+    """All agents of one process."""
+
+    def __init__(self, world: World, dispatch: Dispatch | None = None) -> None:
+        limits = limits_of(world.settings)
+        self.store = world.store
+        self.catalog = world.catalog
+        self.settings = world.settings
+        self.models = world.models
+        self.toolbox = world.toolbox
+        self._clock = world.clock
+        self._limits = limits
+        self._trees = world.trees
+        self._feed = Feed(world.store)
+        self._outbox = Outbox(world.store, world.connectors, world.clock)
+        self._dispatch = dispatch or LocalDispatch(
+            foreground=limits.foreground, background=limits.background, clock=world.clock
+        )
+        self._runner = Runner(
+            Parts(
+                store=world.store,
+                models=world.models,
+                toolbox=world.toolbox,
+                catalog=world.catalog,
+                trees=world.trees,
+                clock=world.clock,
+                limits=limits,
+                default_model=world.settings.model,
+                feed=self._feed,
+                connectors=world.connectors,
+                random=world.random,
+            )
+        )
+        self._warm: OrderedDict[AgentId, Warm] = OrderedDict()
+        self._running: set[AgentId] = set()
+        self._commands: dict[AgentId, list[Command]] = {}
+        self._waiters: dict[ItemId, list[asyncio.Future[Item]]] = {}
+        self._open: dict[ItemId, Item] = {}
+        self._crashed: set[AgentId] = set()
+        self._unlisten = world.store.listen(self._follow)
+
+    # -- life
+
+    async def start(self) -> None:
+        """Go on with whatever was left over, and begin to work."""
+        waking = await self.store.waking()
+        if not self.store.was_clean:
+            self._crashed = {agent_id for agent_id, _ in waking}
+        self._dispatch.begin(self._run)
+        self._outbox.start()
+        for agent_id, priority in waking:
+            self._dispatch.wake(agent_id, priority)
+
+    async def stop(self) -> None:
+        """Begin nothing new and break off what runs; turns resume at the next start."""
+        self._runner.is_stopping = True
+        self._feed.close()
+        for agent_id in list(self._running):
+            if agent_id in self._warm:
+                self._warm[agent_id].interrupt()
+        await self._dispatch.end()
+        await self._outbox.stop()
+        self._unlisten()
+
+    # -- agents
+
+    async def create(
+        self,
+        owner: OwnerId,
+        definition: str,
+        *,
+        name: str | None = None,
+        attributes: Mapping[str, Any] | None = None,
+        descriptor: Descriptor | None = None,
+    ) -> Agent:
+        """Find the agent of this descriptor or create it; without one, it is a new conversation."""
+        self.catalog.refresh()
+        self.catalog.definition(definition)
+        if descriptor is None:
+            descriptor = UserDescriptor(connector="web", user_id=owner, channel_id=new_id("w"))
+        agent, _ = await self.store.create(
+            self._new_agent(owner, descriptor, definition, name=name, attributes=attributes)
+        )
+        return agent
+
+    async def update(self, owner: OwnerId, agent_id: AgentId, patch: AgentPatch) -> Agent:
+        await self._order(owner, agent_id, Change(patch=patch))
+        return await self.store.agent(owner, agent_id)
+
+    async def delete(self, owner: OwnerId, agent_id: AgentId) -> None:
+        await self._order(owner, agent_id, Delete())
+
+    async def foreground(self, owner: OwnerId) -> Agent | None:
+        """The fetch strategy `most-recent-foreground`: the last chat that a person wrote in."""
+        return await self.store.most_recent_foreground(owner)
+
+    # -- messages
+
+    async def post(  # noqa: PLR0913  what a door may say about a message, all by name
+        self,
+        owner: OwnerId,
+        to: AgentId | Descriptor,
+        text: str,
+        *,
+        files: Sequence[FileReference] = (),
+        silent: bool = False,
+        key: str | None = None,
+        sender: Sender | None = None,
+        definition: str | None = None,
+        offset: Offset | None = None,
+    ) -> Receipt:
+        """Admit a person's message; when this returns, it is on disk."""
+        text = checked_text(text, files, self._limits.message_characters)
+        target = to if isinstance(to, str) else await self._target(owner, to, definition)
+        item = new_message(
+            text,
+            files=files,
+            silent=silent,
+            key=key,
+            sender=sender or Sender(type="user", id=owner),
+            at=self._clock.now(),
+        )
+        return await self.store.admit(Post(to=target, item=item, owner=owner), offset=offset)
+
+    async def outcome(self, owner: OwnerId, item_id: ItemId, *, wait_seconds: float = 0) -> Outcome:
+        """What became of an item, waiting for its end at most that long."""
+        known = self._open.get(item_id)
+        if known is None or not wait_seconds or known.agent_id not in self._warm:
+            item, position = await self.store.item(owner, item_id)
+        else:
+            item, position = known, 0
+        if wait_seconds > 0 and not is_final(item.fate):
+            ended = await self._ending(item, wait_seconds)
+            item, position = (ended, 0) if ended else await self.store.item(owner, item_id)
+        return await self._outcome(owner, item, position)
+
+    async def _outcome(self, owner: OwnerId, item: Item, position: int) -> Outcome:
+        warm = self._warm.get(item.agent_id)
+        if warm is not None and warm.owner != owner:
+            raise NotFoundError(f"no message {item.id!r}")
+        text = ""
+        if item.reply_seq is not None:
+            record = (
+                next((r for r in reversed(warm.history.records) if r.seq == item.reply_seq), None)
+                if warm
+                else None
+            )
+            record = record or await self.store.record(owner, item.agent_id, item.reply_seq)
+            text = reply_text(record)
+        elif is_final(item.fate):
+            text = item.reason
+        until = warm.state.turn.retry_at if warm and warm.state.turn else None
+        return Outcome(
+            item=item,
+            position=position,
+            reply=text,
+            waiting_until=until if item.fate == "running" else None,
+        )
+
+    async def _ending(self, item: Item, seconds: float) -> Item | None:
+        waiter: asyncio.Future[Item] = asyncio.get_running_loop().create_future()
+        waiters = self._waiters.setdefault(item.id, [])
+        waiters.append(waiter)
+        try:
+            if item.id not in self._open:
+                # It may have ended between reading it and listening for it.
+                current, _ = await self.store.item(self._owner_of(item), item.id)
+                if is_final(current.fate):
+                    return current
+            return await asyncio.wait_for(waiter, seconds)
+        except TimeoutError:
+            return None
+        finally:
+            waiters.remove(waiter)
+            if not waiters:
+                self._waiters.pop(item.id, None)
+
+    # -- commands
+
+    async def reset(self, owner: OwnerId, agent_id: AgentId, *, reason: str = "") -> None:
+        await self._order(owner, agent_id, Reset(reason=reason))
+
+    async def interrupt(self, owner: OwnerId, agent_id: AgentId) -> bool:
+        """Stop the turn that is going on; False when there was none."""
+        agent = await self.store.agent(owner, agent_id)
+        if agent.state.turn is None and agent_id not in self._running:
+            return False
+        return await self._order(owner, agent_id, Stop())
+
+    async def compact(self, owner: OwnerId, agent_id: AgentId) -> bool:
+        return await self._order(owner, agent_id, CompactNow())
+
+    async def _order(self, owner: OwnerId, agent_id: AgentId, order: Order) -> bool:
+        agent = await self.store.agent(owner, agent_id)
+        done: asyncio.Future[bool] = asyncio.get_running_loop().create_future()
+        command = Command(order=order, done=done)
+        warm = self._warm.get(agent_id)
+        if warm is None:
+            self._commands.setdefault(agent_id, []).append(command)
+        else:
+            warm.commands.append(command)
+            if command.interrupts():
+                warm.interrupt()
+        self._dispatch.wake(agent_id, _priority(agent))
+        return await done
+
+    # -- watching
+
+    def subscribe(
+        self, owner: OwnerId, *, after: int | None, agent_id: AgentId | None = None
+    ) -> AsyncIterator[Event]:
+        return self._feed.subscribe(owner, after=after, agent_id=agent_id)
+
+    def announce_definitions(self) -> None:
+        self._feed.announce(DefinitionsEvent())
+
+    def tree(self, agent_id: AgentId) -> AgentFiles:
+        return self._trees.tree(agent_id)
+
+    async def tools_of(self, owner: OwnerId, agent_id: AgentId) -> Sequence[Tool]:
+        """The tools that this agent may call."""
+        agent = await self.store.agent(owner, agent_id)
+        self.catalog.refresh()
+        definition = self.catalog.definition(agent.definition)
+        plan = make_plan(definition, await self.toolbox.tools(), self.settings.model)
+        return list(plan.tools.values())
+
+    # -- working
+
+    def _follow(self, changes: Sequence[StoredChange]) -> None:
+        """Listen to committed facts: wake whom they concern and tell whoever waits or watches."""
+        for change in changes:
+            for item in change.items:
+                if item.fate == "queued":
+                    self._admitted(change, item)
+                elif is_final(item.fate):
+                    self._open.pop(item.id, None)
+                    for waiter in self._waiters.get(item.id, ()):
+                        if not waiter.done():
+                            waiter.set_result(item)
+            if change.is_deleted:
+                self._warm.pop(change.agent_id, None)
+        if self._feed.is_watched:
+            self._feed.publish(changes)
+        self._outbox.nudge()
+
+    def _admitted(self, change: StoredChange, item: Item) -> None:
+        self._open[item.id] = item
+        warm = self._warm.get(change.agent_id)
+        if warm is not None:
+            warm.receive(item)
+            self._dispatch.wake(
+                change.agent_id, "foreground" if is_foreground(warm.descriptor) else "background"
+            )
+        elif change.agent is not None:
+            self._dispatch.wake(change.agent_id, _priority(change.agent))
+
+    async def _run(self, agent_id: AgentId) -> None:
+        """Work on one agent until it rests; the dispatcher never runs one agent twice at a time."""
+        self._running.add(agent_id)
+        try:
+            warm = await self._load(agent_id)
+            if warm is None:
+                return
+            seconds = await self._runner.run(warm)
+            if seconds is not None:
+                self._dispatch.wake_later(agent_id, _priority_of(warm), seconds)
+        except FencedError:
+            self._warm.pop(agent_id, None)
+            logger.warning("another process took this agent over", extra={"agent_id": agent_id})
+        except Exception:
+            logger.exception("a defect ended the turn", extra={"agent_id": agent_id})
+            await self._after_defect(agent_id)
+        finally:
+            self._running.discard(agent_id)
+            self._cool_down()
+
+    async def _after_defect(self, agent_id: AgentId) -> None:
+        """Load the agent anew and end its turn as failed; if even that fails, try again later."""
+        warm = self._warm.pop(agent_id, None)
+        commands = list(warm.commands) if warm else []
+        try:
+            fresh = await self._load(agent_id)
+            if fresh is not None:
+                fresh.commands.extend(commands)
+                await self._runner.give_up(fresh, "an internal error; the log has the details")
+        except Exception:
+            logger.exception("the failed turn could not be recorded", extra={"agent_id": agent_id})
+            self._warm.pop(agent_id, None)
+            self._dispatch.wake_later(agent_id, "background", _DEFECT_RETRY_SECONDS)
+
+    async def _load(self, agent_id: AgentId) -> Warm | None:
+        warm = self._warm.get(agent_id)
+        if warm is None:
+            try:
+                snapshot = await self.store.claim(agent_id)
+            except NotFoundError as error:
+                for command in self._commands.pop(agent_id, []):
+                    command.done.set_exception(error)
+                return None
+            warm = self._warm[agent_id] = Warm(snapshot)
+            if agent_id in self._crashed:
+                self._crashed.discard(agent_id)
+                if warm.state.turn is not None:
+                    await self._runner.note_crash(warm)
+        warm.commands.extend(self._commands.pop(agent_id, []))
+        self._warm.move_to_end(agent_id)
+        return warm
+
+    def _cool_down(self) -> None:
+        """Let the agents that were used longest ago go, when all together take too much memory."""
+        if len(self._warm) % 32:
+            return  # weighing all of them at every rest would cost more than it saves
+        total = sum(warm.weight for warm in self._warm.values())
+        for agent_id in list(self._warm):
+            if total <= self._limits.warm_bytes:
+                return
+            if agent_id not in self._running and not self._warm[agent_id].commands:
+                total -= self._warm.pop(agent_id).weight
+
+    async def _target(
+        self, owner: OwnerId, descriptor: Descriptor, definition: str | None
+    ) -> NewAgent:
+        self.catalog.refresh()
+        name = definition or self.settings.agents.default_definition or self.catalog.default().name
+        self.catalog.definition(name)
+        return self._new_agent(owner, descriptor, name)
+
+    def _new_agent(
+        self,
+        owner: OwnerId,
+        descriptor: Descriptor,
+        definition: str,
+        *,
+        name: str | None = None,
+        attributes: Mapping[str, Any] | None = None,
+    ) -> NewAgent:
+        now = self._clock.now()
+        state = AgentState(
+            created_at=now, updated_at=now, name=name, attributes=clean_json(dict(attributes or {}))
+        )
+        self._check_descriptor(descriptor)
+        return NewAgent(
+            id=new_agent_id(),
+            owner=owner,
+            descriptor=descriptor,
+            definition=definition,
+            state=state,
+        )
+
+    def _check_descriptor(self, descriptor: Descriptor) -> None:
+        tags = self.settings.agents.system_tags
+        tag = getattr(descriptor, "tag", "heartbeat")
+        if tag != "heartbeat" and tag not in tags:
+            known = ", ".join(sorted(tags)) or "none"
+            raise UsageError(f"no system agent has the tag {tag!r} (configured: {known})")
+
+    def _owner_of(self, item: Item) -> OwnerId:
+        warm = self._warm.get(item.agent_id)
+        return warm.owner if warm else OwnerId("")
+
+
+def _priority(agent: Agent) -> Priority:
+    return "foreground" if is_foreground(agent.descriptor) else "background"
+
+
+def _priority_of(warm: Warm) -> Priority:
+    return "foreground" if is_foreground(warm.descriptor) else "background"

@@ -1,0 +1,45 @@
+"""The numbers that decisions need, taken from the settings once."""
+
+from dataclasses import dataclass
+
+from retinue.settings import Settings
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Limits:
+    """Where the engine says no, and how long it waits."""
+
+    context_tokens: int = 200_000
+    steps: int = 250
+    gather_seconds: float = 0.2
+    crash_attempts: int = 3
+    retry_attempts: int = 5
+    retry_minimum_seconds: float = 1
+    retry_maximum_seconds: float = 60
+    tool_seconds: float = 60
+    tool_output_characters: int = 30_000
+    calls_per_response: int = 64
+    message_characters: int = 200_000
+    foreground: int = 256
+    background: int = 64
+    warm_bytes: int = 256 * 1024 * 1024
+    shutdown_seconds: float = 10
+
+
+def limits_of(settings: Settings) -> Limits:
+    limits = settings.limits
+    return Limits(
+        context_tokens=settings.agents.emergency_context_limit,
+        steps=limits.steps_per_run,
+        gather_seconds=limits.coalesce_window_ms / 1000,
+        crash_attempts=limits.crash_attempts,
+        retry_attempts=limits.retry_attempts,
+        retry_minimum_seconds=limits.retry_minimum_seconds,
+        retry_maximum_seconds=limits.retry_maximum_seconds,
+        tool_seconds=limits.tool_time_limit_seconds,
+        tool_output_characters=limits.tool_output_limit_chars,
+        message_characters=limits.message_chars,
+        foreground=limits.foreground_concurrency,
+        background=limits.background_concurrency,
+        warm_bytes=limits.warm_bytes,
+    )

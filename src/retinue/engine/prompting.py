@@ -1,0 +1,96 @@
+"""What a model is told beside the conversation: the system prompt and the tools."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from retinue.agents.tokens import json_characters
+from retinue.definitions.definition import Definition
+from retinue.definitions.prompt import Prompt
+from retinue.definitions.scoping import SYSTEM_PREFIX, effective
+from retinue.models.port import ToolSpec
+from retinue.tools.port import Tool
+
+GLOBAL_DEFAULT = "You are a helpful assistant."
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Plan:
+    """How a definition calls its model; the same for all agents of one revision."""
+
+    definition: Definition
+    models: Sequence[str]  # the first that answers is used
+    system: str
+    tools: Mapping[str, Tool]  # what the scope allows
+    specs: Sequence[ToolSpec]
+    overhead: int  # characters of all that
+
+
+class Planner:
+    """Makes plans and keeps each until the definition or the tools change."""
+
+    def __init__(self, default_model: str) -> None:
+        self._default_model = default_model
+        self._plans: dict[str, tuple[str, Mapping[str, Tool], Plan]] = {}
+
+    def plan(self, definition: Definition, tools: Mapping[str, Tool]) -> Plan:
+        kept = self._plans.get(definition.name)
+        if kept is not None and kept[0] == definition.revision and kept[1] is tools:
+            return kept[2]
+        plan = make_plan(definition, tools, self._default_model)
+        self._plans[definition.name] = (definition.revision, tools, plan)
+        return plan
+
+
+def make_plan(definition: Definition, tools: Mapping[str, Tool], default_model: str) -> Plan:
+    prompt = definition.side_a.prompt
+    allowed = {
+        tool.name: tool
+        for tool in effective(definition.tool_scope, tools.values())
+        if prompt.lists(tool.name)
+    }
+    specs = [
+        ToolSpec(name=tool.name, description=tool.description, parameters=tool.parameters)
+        for tool in allowed.values()
+    ]
+    system = system_prompt(definition, prompt, list(allowed.values()))
+    overhead = len(system) + sum(
+        len(spec.name) + len(spec.description) + json_characters(spec.parameters) for spec in specs
+    )
+    models = [prompt.model or definition.model or default_model]
+    models += [*prompt.fallback_models, *definition.fallback_models]
+    return Plan(
+        definition=definition,
+        models=list(dict.fromkeys(models)),
+        system=system,
+        tools=allowed,
+        specs=specs,
+        overhead=overhead,
+    )
+
+
+def system_prompt(definition: Definition, prompt: Prompt, tools: Sequence[Tool]) -> str:
+    """Put the sections together: what never changes first, so that prompt caches hold."""
+    values = {**prompt.env, **definition.env}
+    sections = [base_prompt(definition, prompt.render(values)), tools_section(tools)]
+    return "\n\n".join(section for section in sections if section)
+
+
+def base_prompt(definition: Definition, text: str) -> str:
+    if text.strip():
+        return text.strip()
+    if definition.display_name:
+        return f"You are {definition.display_name}. {definition.description}".strip()
+    return GLOBAL_DEFAULT
+
+
+def tools_section(tools: Sequence[Tool]) -> str:
+    lines = [
+        f"- {tool.name}: {_first_line(tool.description)}"
+        for tool in tools
+        if not tool.name.startswith(SYSTEM_PREFIX)
+    ]
+    return "\n".join(["Available tools:", *lines]) if lines else ""
+
+
+def _first_line(text: str) -> str:
+    return text.strip().partition("\n")[0]

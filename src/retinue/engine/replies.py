@@ -1,0 +1,15 @@
+"""The text with which a record answers a message."""
+
+from retinue.messages import AnyRecord, AssistantRecord, NoteRecord, SystemRecord, UserRecord
+
+
+def reply_text(record: AnyRecord | None) -> str:
+    match record:
+        case AssistantRecord():
+            return record.text
+        case NoteRecord():
+            return record.text
+        case UserRecord() | SystemRecord():
+            return ""  # a silent message: to be recorded was all it asked for
+        case _:
+            return ""

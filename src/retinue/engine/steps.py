@@ -1,0 +1,265 @@
+"""What each step writes: pure functions that put a commit together."""
+
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+from typing import Any
+
+from msgspec import UNSET, structs
+
+from retinue.agents.descriptor import UserDescriptor
+from retinue.agents.inbox import Item
+from retinue.agents.state import AgentState, TokenSnapshot, TokenStats, Turn
+from retinue.engine.retrying import TryAgain
+from retinue.engine.tooling import CallResult, closing
+from retinue.engine.warm import AgentPatch, Draft, Warm
+from retinue.errors import ModelError
+from retinue.messages import (
+    AssistantRecord,
+    KnownRecord,
+    NoteRecord,
+    ResetRecord,
+    SummaryRecord,
+    SystemRecord,
+    ToolStatus,
+    Usage,
+    UserRecord,
+)
+from retinue.models.port import Completed
+from retinue.stores.port import AuditLine, FateChange, NewDelivery
+
+_SNIPPET_CHARACTERS = 120
+
+
+def record_of(item: Item) -> KnownRecord:
+    body = item.body
+    if item.kind == "message":
+        return UserRecord(item=item.id, text=body.text, files=body.files, sender=body.sender.id)
+    origin = body.sender.id or "system"
+    return SystemRecord(
+        item=item.id, text=body.text, origin=origin, silent=item.silent, files=body.files
+    )
+
+
+def drained(draft: Draft, items: Sequence[Item]) -> None:
+    """Items become history. Silent ones end here: to be recorded is all they ask for."""
+    turn = draft.state.turn
+    running = [item.id for item in items if not item.silent]
+    if turn is None and running:
+        turn = Turn(items=running, first_seq=draft.next_seq, started_at=draft.at)
+    elif turn is not None:
+        turn = structs.replace(
+            turn, items=[*turn.items, *running], attempt=0, model_index=0, retry_at=None
+        )
+    for item in items:
+        seq = draft.add(record_of(item))
+        fate = "answered" if item.silent else "running"
+        draft.fates.append(
+            FateChange(item_id=item.id, fate=fate, reply_seq=seq if item.silent else None)
+        )
+    spoken = [item for item in items if item.is_user_input and not item.silent]
+    draft.state = structs.replace(
+        draft.state,
+        turn=turn,
+        updated_at=draft.at,
+        last_user_activity_at=spoken[-1].admitted_at
+        if spoken
+        else draft.state.last_user_activity_at,
+        last_snippet=snippet(spoken[-1].body.text) if spoken else draft.state.last_snippet,
+    )
+
+
+def responded(
+    draft: Draft, completed: Completed, *, model: str, estimated: int, duration_ms: int
+) -> AssistantRecord:
+    """The response and the intent of its calls, in one commit, before any of them runs."""
+    record = AssistantRecord(
+        parts=list(completed.parts),
+        model=model,
+        usage=completed.usage,
+        finish=completed.finish,
+        duration_ms=duration_ms,
+        provider=dict(completed.provider) if completed.provider else None,
+    )
+    draft.add(record)
+    state = counted(draft.state, model, completed.usage)
+    usage = completed.usage
+    if usage is not None and usage.input:
+        reported = usage.input + usage.cache_read + usage.cache_write
+        state = structs.replace(
+            state, tokens=TokenSnapshot(model=model, reported=reported, estimated=estimated)
+        )
+    turn = state.turn
+    assert turn is not None  # a response belongs to a turn
+    turn = structs.replace(turn, steps=turn.steps + 1, attempt=0, retry_at=None, crashes=0)
+    draft.state = structs.replace(state, turn=turn)
+    return record
+
+
+def counted(state: AgentState, model: str, usage: Usage | None) -> AgentState:
+    """Add a call's tokens to the sums of its provider and model."""
+    if usage is None:
+        return state
+    provider, _, name = model.partition(":")
+    name = name or provider
+    models = state.stats.get(provider, {})
+    sums = models.get(name, TokenStats()).plus(usage)
+    return structs.replace(state, stats={**state.stats, provider: {**models, name: sums}})
+
+
+def ran(draft: Draft, result: CallResult) -> None:
+    """One result with everything that its call did."""
+    draft.add(result.record)
+    draft.posts.extend(result.posts)
+    draft.audit.extend(result.audit)
+    turn = draft.state.turn
+    if turn is not None and turn.crashes:
+        draft.state = structs.replace(draft.state, turn=structs.replace(turn, crashes=0))
+
+
+def retrying(draft: Draft, error: ModelError, again: TryAgain) -> None:
+    """The failure and when the call is due again; survives a restart."""
+    turn = draft.state.turn
+    assert turn is not None
+    draft.add(NoteRecord(code="retrying", text=error.message, until=again.at))
+    draft.state = structs.replace(
+        draft.state,
+        turn=structs.replace(
+            turn, attempt=again.attempt, model_index=again.model_index, retry_at=again.at
+        ),
+    )
+
+
+def summarised(draft: Draft, summary: SummaryRecord) -> None:
+    draft.add(summary)
+    draft.context_from = summary.keep_from
+    state = counted(draft.state, summary.model, summary.usage) if summary.model else draft.state
+    turn = state.turn
+    if turn is not None and summary.reason == "overflow":
+        turn = structs.replace(turn, overflowed=True)
+    draft.state = structs.replace(state, tokens=None, turn=turn)
+
+
+def answered(
+    draft: Draft, warm: Warm, answer: AssistantRecord, connectors: Mapping[str, Any]
+) -> None:
+    """The outcome, the reply to deliver and the fates, together."""
+    turn = draft.state.turn
+    assert turn is not None
+    draft.fates += [
+        FateChange(item_id=item, fate="answered", reply_seq=answer.seq) for item in turn.items
+    ]
+    draft.state = structs.replace(
+        draft.state, turn=None, updated_at=draft.at, last_snippet=snippet(answer.text)
+    )
+    _deliver(draft, warm, answer.text, answer.seq, connectors)
+
+
+def failed(draft: Draft, warm: Warm, code: str, reason: str, connectors: Mapping[str, Any]) -> None:
+    """The turn ends without an answer: every item fails, and the reply says what happened."""
+    turn = draft.state.turn
+    assert turn is not None
+    close_calls(draft, warm, "cancelled", "The turn ended before this call was run.")
+    text = f"This could not be answered: {reason}"
+    seq = draft.add(NoteRecord(code=code, text=text))
+    draft.fates += [
+        FateChange(item_id=item, fate="failed", reason=reason, reply_seq=seq) for item in turn.items
+    ]
+    draft.state = structs.replace(draft.state, turn=None, updated_at=draft.at)
+    _deliver(draft, warm, text, seq, connectors)
+
+
+def stopped(draft: Draft, warm: Warm) -> None:
+    """A person ended the turn; the queue stays."""
+    turn = draft.state.turn
+    assert turn is not None
+    close_calls(draft, warm, "cancelled", "Stopped by the user.")
+    seq = draft.add(NoteRecord(code="stopped", text="Stopped by the user."))
+    draft.fates += [
+        FateChange(item_id=item, fate="cancelled", reason="stopped", reply_seq=seq)
+        for item in turn.items
+    ]
+    draft.state = structs.replace(draft.state, turn=None, updated_at=draft.at)
+
+
+def was_reset(draft: Draft, warm: Warm, reason: str) -> None:
+    """The marker; the running turn and what people had queued end as cancelled."""
+    turn = draft.state.turn
+    if turn is not None:
+        close_calls(draft, warm, "cancelled", "The conversation was reset.")
+    seq = draft.add(ResetRecord(reason=reason))
+    dropped = [item.id for item in warm.waiting if item.is_user_input]
+    draft.fates += [
+        FateChange(item_id=item, fate="cancelled", reason="reset")
+        for item in [*(turn.items if turn else ()), *dropped]
+    ]
+    draft.context_from = seq
+    draft.audit.append(AuditLine(action="reset", detail={"reason": reason}))
+    draft.state = structs.replace(
+        draft.state,
+        turn=None,
+        tokens=None,
+        provider_session=None,
+        last_snippet=None,
+        updated_at=draft.at,
+    )
+
+
+def close_calls(draft: Draft, warm: Warm, status: ToolStatus, text: str) -> None:
+    for call in warm.history.open_calls:
+        draft.add(closing(call, status, text))
+
+
+def crashed(draft: Draft) -> None:
+    """A process died in this turn; counted before it goes on, so that the count survives the next."""
+    turn = draft.state.turn
+    assert turn is not None
+    draft.state = structs.replace(draft.state, turn=structs.replace(turn, crashes=turn.crashes + 1))
+
+
+def patched(draft: Draft, patch: AgentPatch) -> None:
+    changes: dict[str, Any] = {"updated_at": draft.at}
+    if patch.name is not UNSET:
+        changes["name"] = patch.name or None
+    if patch.pinned is not UNSET:
+        changes["pinned_at"] = draft.at if patch.pinned else None
+    if patch.attributes is not UNSET:
+        changes["attributes"] = merged(draft.state.attributes, patch.attributes)
+    if patch.model is not UNSET:
+        changes["model"] = patch.model or None
+    draft.state = structs.replace(draft.state, **changes)
+
+
+def merged(old: Mapping[str, Any], patch: Mapping[str, Any]) -> dict[str, Any]:
+    """Merge deeply; None deletes, lists replace."""
+    result = dict(old)
+    for key, value in patch.items():
+        before = result.get(key)
+        if value is None:
+            result.pop(key, None)
+        elif isinstance(value, dict) and isinstance(before, dict):
+            result[key] = merged(before, value)  # pyright: ignore[reportUnknownArgumentType]
+        else:
+            result[key] = value
+    return result
+
+
+def snippet(text: str) -> str:
+    line = " ".join(text.split())
+    return line if len(line) <= _SNIPPET_CHARACTERS else f"{line[: _SNIPPET_CHARACTERS - 1]}…"
+
+
+def _deliver(draft: Draft, warm: Warm, text: str, seq: int, connectors: Mapping[str, Any]) -> None:
+    descriptor = warm.descriptor
+    if isinstance(descriptor, UserDescriptor) and descriptor.connector in connectors and text:
+        draft.deliveries.append(
+            NewDelivery(
+                key=f"{warm.id}/{seq}",
+                connector=descriptor.connector,
+                channel=descriptor.channel_id,
+                text=text,
+            )
+        )
+
+
+def due_in(at: datetime, now: datetime) -> float:
+    return max(0.0, (at - now).total_seconds())

@@ -1,0 +1,166 @@
+"""Running a tool call: scope, arguments, doubt after a crash, and what the tool asked of the engine."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from difflib import get_close_matches
+
+from retinue.agents.inbox import ItemBody, Sender
+from retinue.clock import Clock
+from retinue.definitions.scoping import verdict
+from retinue.engine.limits import Limits
+from retinue.engine.prompting import Plan
+from retinue.engine.warm import Warm
+from retinue.ids import AgentId, CallId, OwnerId, new_item_id
+from retinue.messages import CallPart, ToolRecord, ToolStatus, clean_text
+from retinue.stores.port import AuditLine, NewItem, Post
+from retinue.tools.execution import run_check, run_tool
+from retinue.tools.port import AgentFiles, FileTrees, Tool, ToolOutput
+
+UNKNOWN_OUTCOME = (
+    "The process stopped while this call was running. Whether it took effect is unknown, and it "
+    "was not run again. Find out before you repeat it."
+)
+HAPPENED = "The process stopped while this call was running. A check found that it took effect."
+
+
+@dataclass(slots=True, kw_only=True)
+class CallContext:
+    """What one running call is given; what it asks for is collected here."""
+
+    agent_id: AgentId
+    owner: OwnerId
+    definition: str
+    call_id: CallId
+    idempotency_key: str
+    files: AgentFiles
+    grants: Sequence[str]
+    show: Callable[[str], None]
+    clock: Clock
+    posts: list[Post] = field(default_factory=list[Post])
+
+    def progress(self, text: str) -> None:
+        self.show(clean_text(text))
+
+    def post(self, agent_id: AgentId, text: str, *, silent: bool = False) -> None:
+        body = ItemBody(text=clean_text(text), sender=Sender(type="agent", id=self.agent_id))
+        item = NewItem(
+            id=new_item_id(),
+            kind="system",
+            body=body,
+            admitted_at=self.clock.now(),
+            silent=silent,
+        )
+        self.posts.append(Post(to=agent_id, item=item, owner=self.owner))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CallResult:
+    """A call's result and what goes into the same commit."""
+
+    record: ToolRecord
+    posts: Sequence[Post] = ()
+    audit: Sequence[AuditLine] = ()
+
+
+class Tooling:
+    """Runs the calls of a response for one agent."""
+
+    def __init__(self, *, trees: FileTrees, clock: Clock, limits: Limits) -> None:
+        self._trees = trees
+        self._clock = clock
+        self._limits = limits
+
+    async def run(
+        self,
+        warm: Warm,
+        plan: Plan,
+        call: CallPart,
+        *,
+        tools: Mapping[str, Tool],
+        is_in_doubt: bool,
+        show: Callable[[str], None],
+    ) -> CallResult:
+        """Give the call its result; what goes wrong is a result too."""
+        began = self._clock.monotonic()
+        tool = tools.get(call.name)
+        refusal = self._refusal(plan, call, tool)
+        if refusal is not None:
+            return refusal
+        assert tool is not None  # a call without a tool was refused
+        context = self._context(warm, call, show)
+        status, output, cut = await self._outcome(tool, context, call, is_in_doubt)
+        record = ToolRecord(
+            call=call.id,
+            name=call.name,
+            status=status,
+            text=output.text,
+            files=list(output.files),
+            duration_ms=round((self._clock.monotonic() - began) * 1000),
+            cut=cut,
+        )
+        return CallResult(record=record, posts=() if output.is_error else context.posts)
+
+    async def _outcome(
+        self, tool: Tool, context: CallContext, call: CallPart, is_in_doubt: bool
+    ) -> tuple[ToolStatus, ToolOutput, int]:
+        if is_in_doubt and tool.effect == "once":
+            return "unknown", ToolOutput(text=UNKNOWN_OUTCOME, is_error=True), 0
+        if is_in_doubt and tool.effect == "verifiable":
+            found = await run_check(
+                tool, context, call.arguments, timeout_seconds=self._limits.tool_seconds
+            )
+            if found is None:
+                return "unknown", ToolOutput(text=UNKNOWN_OUTCOME, is_error=True), 0
+            if found.happened:
+                return "ok", found.output or ToolOutput(text=HAPPENED), 0
+        finished = await run_tool(
+            tool,
+            context,
+            call.arguments,
+            timeout_seconds=self._limits.tool_seconds,
+            output_limit=self._limits.tool_output_characters,
+        )
+        return finished.status, finished.output, finished.cut
+
+    def _context(self, warm: Warm, call: CallPart, show: Callable[[str], None]) -> CallContext:
+        asked_by = warm.history.asked_by
+        # Providers number calls anew in each response, so the call's id alone is no key.
+        step = asked_by.seq if asked_by is not None else 0
+        return CallContext(
+            agent_id=warm.id,
+            owner=warm.owner,
+            definition=warm.definition,
+            call_id=call.id,
+            idempotency_key=f"{warm.id}/{step}/{call.id}",
+            files=self._trees.tree(warm.id),
+            grants=warm.state.grants,
+            show=show,
+            clock=self._clock,
+        )
+
+    def _refusal(self, plan: Plan, call: CallPart, tool: Tool | None) -> CallResult | None:
+        if tool is None:
+            near = get_close_matches(call.name, plan.tools, n=3)
+            hint = f" Did you mean {', '.join(near)}?" if near else ""
+            return _refused(call, "error", f"There is no tool called {call.name!r}.{hint}")
+        if call.name not in plan.tools:
+            why = str(verdict(plan.definition.tool_scope, tool))
+            line = AuditLine(
+                action="tool_refused", detail={"tool": call.name, "rule": why, "call": call.id}
+            )
+            text = f"The tool {call.name!r} is not allowed for this agent."
+            return _refused(call, "refused", text, line)
+        if call.malformed is not None:
+            text = f"The arguments of {call.name!r} were not a JSON object: {call.malformed[:500]}"
+            return _refused(call, "error", text)
+        return None
+
+
+def _refused(call: CallPart, status: ToolStatus, text: str, *audit: AuditLine) -> CallResult:
+    record = ToolRecord(call=call.id, name=call.name, status=status, text=text)
+    return CallResult(record=record, audit=audit)
+
+
+def closing(call: CallPart, status: ToolStatus, text: str) -> ToolRecord:
+    """Close a call that will not be run."""
+    return ToolRecord(call=call.id, name=call.name, status=status, text=text)

@@ -1,0 +1,90 @@
+"""Agents, items and changes as doors show them."""
+
+from typing import Any, Literal
+
+import msgspec
+
+from retinue.agents.inbox import Item
+from retinue.events import (
+    AgentDeletedEvent,
+    AgentEvent,
+    AgentView,
+    CommittedEvent,
+    ItemEvent,
+    ItemView,
+    RecordEvent,
+)
+from retinue.messages import encode_record
+from retinue.stores.port import Agent, Change
+
+Status = Literal["running", "queued", "waiting", "resting", "terminated"]
+
+
+def status_of(agent: Agent) -> Status:
+    if agent.lifecycle != "active":
+        return "terminated"
+    turn = agent.state.turn
+    if turn is not None:
+        return "waiting" if turn.retry_at is not None else "running"
+    return "queued" if agent.queued else "resting"
+
+
+def _as_dict(value: object) -> dict[str, Any]:
+    return msgspec.to_builtins(value)
+
+
+def agent_view(agent: Agent) -> AgentView:
+    state = agent.state
+    return AgentView(
+        id=agent.id,
+        kind=agent.kind,
+        definition=agent.definition,
+        lifecycle=agent.lifecycle,
+        status=status_of(agent),
+        created_at=state.created_at,
+        updated_at=state.updated_at,
+        descriptor=_as_dict(agent.descriptor),
+        queued=agent.queued,
+        name=state.name,
+        pinned_at=state.pinned_at,
+        last_user_activity_at=state.last_user_activity_at,
+        last_snippet=state.last_snippet,
+        model=state.model,
+        retry_at=state.turn.retry_at if state.turn else None,
+        attributes=state.attributes,
+    )
+
+
+def item_view(item: Item) -> ItemView:
+    return ItemView(
+        id=item.id,
+        agent_id=item.agent_id,
+        seq=item.seq,
+        kind=item.kind,
+        text=item.body.text,
+        fate=item.fate,
+        at=item.admitted_at,
+        sender=_as_dict(item.body.sender),
+        silent=item.silent,
+        reason=item.reason,
+        files=[_as_dict(file) for file in item.body.files],
+        reply_seq=item.reply_seq,
+        ended_at=item.ended_at,
+    )
+
+
+def events_of(change: Change) -> list[CommittedEvent]:
+    """Give one change as events; they share its cursor."""
+    cursor, agent_id = change.cursor, change.agent_id
+    if change.is_deleted:
+        return [AgentDeletedEvent(cursor=cursor, agent_id=agent_id)]
+    events: list[CommittedEvent] = [
+        RecordEvent(cursor=cursor, agent_id=agent_id, record=msgspec.Raw(encode_record(record)))
+        for record in change.records
+    ]
+    events += [
+        ItemEvent(cursor=cursor, agent_id=agent_id, item=item_view(item)) for item in change.items
+    ]
+    if change.agent is not None:
+        events.append(AgentEvent(cursor=cursor, agent_id=agent_id, agent=agent_view(change.agent)))
+    return events

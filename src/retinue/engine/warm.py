@@ -1,0 +1,191 @@
+"""An agent in memory: what the store holds of it, kept in step with every commit."""
+
+import asyncio
+from bisect import insort
+from collections import deque
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any
+
+from msgspec import UNSET, UnsetType, structs
+
+from retinue.agents.context import Context
+from retinue.agents.history import History
+from retinue.agents.inbox import Item
+from retinue.agents.state import AgentState
+from retinue.ids import AgentId, ItemId, OwnerId
+from retinue.messages import KnownRecord
+from retinue.stores.port import (
+    AuditLine,
+    Commit,
+    FateChange,
+    NewDelivery,
+    Post,
+    Snapshot,
+)
+
+_BYTES_PER_CHARACTER = 3  # of context: the record, the model message and what holds them
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AgentPatch:
+    """What a person may change about an agent; UNSET stays as it is, None clears."""
+
+    name: str | UnsetType | None = UNSET
+    pinned: bool | UnsetType = UNSET
+    attributes: dict[str, Any] | UnsetType = UNSET
+    model: str | UnsetType | None = UNSET
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Stop:
+    """End the turn that is going on; the queue stays."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reset:
+    """Forget the context, end the turn, drop what people had queued."""
+
+    reason: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CompactNow:
+    """Sum up the older part of the context."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Change:
+    """Set what people set."""
+
+    patch: AgentPatch
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Delete:
+    """Forget the agent altogether."""
+
+
+Order = Stop | Reset | CompactNow | Change | Delete
+
+
+@dataclass(slots=True)
+class Command:
+    """An order and whoever waits until it is carried out."""
+
+    order: Order
+    done: asyncio.Future[bool]
+
+    def interrupts(self) -> bool:
+        return isinstance(self.order, Stop | Reset | Delete)
+
+
+@dataclass(slots=True)
+class Draft:
+    """A commit being put together."""
+
+    at: datetime
+    next_seq: int
+    state: AgentState
+    records: list[KnownRecord] = field(default_factory=list[KnownRecord])
+    fates: list[FateChange] = field(default_factory=list[FateChange])
+    posts: list[Post] = field(default_factory=list[Post])
+    deliveries: list[NewDelivery] = field(default_factory=list[NewDelivery])
+    audit: list[AuditLine] = field(default_factory=list[AuditLine])
+    context_from: int | None = None
+
+    def add(self, record: KnownRecord) -> int:
+        """Stamp a record and give its seq."""
+        seq = self.next_seq + len(self.records)
+        self.records.append(structs.replace(record, seq=seq, at=self.at))
+        return seq
+
+
+class Warm:
+    """One agent's working memory."""
+
+    def __init__(self, snapshot: Snapshot) -> None:
+        agent = snapshot.agent
+        self.id: AgentId = agent.id
+        self.owner: OwnerId = agent.owner
+        self.kind = agent.kind
+        self.descriptor = agent.descriptor
+        self.definition = agent.definition
+        self.state = agent.state
+        self.epoch = snapshot.epoch
+        self.next_seq = snapshot.next_seq
+        self.history = History(snapshot.records)
+        self.context = Context(snapshot.records)
+        self.waiting: list[Item] = []
+        self._last_item_seq = 0
+        self.is_recovered = agent.state.turn is not None
+        self.compaction_failed_at = -1  # the seq at which summing up failed last
+        self.model_limit: int | None = None  # tokens, of the model that is used
+        self.overhead = 0  # characters of the system prompt and the tools
+        self.is_deleted = False
+        self.commands: deque[Command] = deque()
+        self._working: asyncio.Task[Any] | None = None
+        for item in snapshot.items:
+            if item.fate == "queued":
+                self.receive(item)
+
+    @property
+    def weight(self) -> int:
+        """About how many bytes it takes."""
+        return 4096 + self.context.characters * _BYTES_PER_CHARACTER
+
+    @property
+    def is_working(self) -> bool:
+        return self._working is not None
+
+    def receive(self, item: Item) -> None:
+        """Take an admitted item; one that was seen already changes nothing."""
+        if item.seq > self._last_item_seq:
+            self.waiting.append(item)
+            self._last_item_seq = item.seq
+        elif all(item.seq != known.seq for known in self.waiting) and item.fate == "queued":
+            insort(self.waiting, item, key=lambda entry: entry.seq)
+
+    def interrupt(self) -> None:
+        """Break off the model call or the tools that are running, if any."""
+        if self._working is not None:
+            self._working.cancel()
+
+    def begin_work(self) -> None:
+        """From here on the current task may be interrupted, until `end_work`."""
+        self._working = asyncio.current_task()
+
+    def end_work(self) -> None:
+        self._working = None
+
+    def draft(self, at: datetime) -> Draft:
+        return Draft(at=at, next_seq=self.next_seq, state=self.state)
+
+    def commit_of(self, draft: Draft) -> Commit:
+        return Commit(
+            agent_id=self.id,
+            epoch=self.epoch,
+            at=draft.at,
+            state=draft.state,
+            records=draft.records,
+            context_from=draft.context_from,
+            fates=draft.fates,
+            posts=draft.posts,
+            deliveries=draft.deliveries,
+            audit=draft.audit,
+        )
+
+    def apply(self, draft: Draft) -> None:
+        """Follow what was committed."""
+        self.state = draft.state
+        self.next_seq += len(draft.records)
+        for record in draft.records:
+            self.history.append(record)
+            self.context.append(record)
+        if draft.fates:
+            left = {change.item_id for change in draft.fates}
+            self.waiting = [item for item in self.waiting if item.id not in left]
+
+    def turn_items(self) -> Sequence[ItemId]:
+        return self.state.turn.items if self.state.turn else ()
