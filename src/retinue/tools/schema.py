@@ -4,13 +4,15 @@ This is the module that needs pydantic; it is imported when the first schema is 
 """
 
 import inspect
+import sys
 from collections.abc import Callable, Mapping, Sequence
-from types import SimpleNamespace
-from typing import Any, get_type_hints
+from types import SimpleNamespace, UnionType
+from typing import Any, NotRequired, Required, Union, get_args, get_origin, get_type_hints
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, create_model
 from pydantic.json_schema import GenerateJsonSchema
 from pydantic_core import ErrorDetails
+from typing_extensions import TypedDict, is_typeddict
 
 from retinue.errors import UsageError
 
@@ -129,6 +131,26 @@ def _hints(
     holder = SimpleNamespace(__annotations__=annotations)
     names = getattr(function, "__globals__", {})
     try:
-        return get_type_hints(holder, globalns=names, include_extras=True)
+        hints = get_type_hints(holder, globalns=names, include_extras=True)
     except Exception as error:
         raise UnusableFunctionError(f"an annotation cannot be resolved: {error}") from error
+    return {name: _describable(hint) for name, hint in hints.items()}
+
+
+def _describable(hint: Any) -> Any:
+    """Rebuild `typing.TypedDict`s: before Python 3.12, pydantic takes only the other kind."""
+    if sys.version_info >= (3, 12):
+        return hint
+    if is_typeddict(hint):
+        fields = {
+            name: (Required if name in hint.__required_keys__ else NotRequired)[_describable(kind)]
+            for name, kind in get_type_hints(hint).items()
+        }
+        make: Any = TypedDict
+        return make(hint.__name__, fields)
+    arguments = get_args(hint)
+    changed = tuple(_describable(argument) for argument in arguments)
+    if changed == arguments:
+        return hint
+    origin: Any = get_origin(hint)
+    return (Union if origin is UnionType else origin)[changed]
