@@ -4,6 +4,7 @@ import os
 import re
 import time
 from functools import cache
+from random import Random
 from typing import TYPE_CHECKING, NewType
 
 if TYPE_CHECKING:
@@ -18,14 +19,14 @@ LOCAL_OWNER = OwnerId("local")
 """The owner of everything on an installation with one person."""
 
 _AGENT_ID = re.compile(r"[a-z][a-z0-9]{23}")
-_ALPHABET = "0123456789abcdefghjkmnpqrstvwxyz"
+_random = Random(os.urandom(32))  # unique, not secret: whoever asks for an id is checked
 
 
 @cache
 def _cuid() -> "Callable[[], str]":
-    from cuid2 import cuid_wrapper  # noqa: PLC0415  (kept out of the start of every command)
+    from cuid2 import create_id  # noqa: PLC0415  (kept out of the start of every command)
 
-    return cuid_wrapper()
+    return create_id
 
 
 def new_agent_id() -> AgentId:
@@ -38,12 +39,7 @@ def is_agent_id(text: str) -> bool:
 
 def _sortable(prefix: str) -> str:
     """Make an id whose text grows with time, so that an index of them is appended to."""
-    number = (time.time_ns() // 1_000_000 << 80) | int.from_bytes(os.urandom(10), "big")
-    letters: list[str] = []
-    for _ in range(26):
-        letters.append(_ALPHABET[number & 31])
-        number >>= 5
-    return prefix + "".join(reversed(letters))
+    return f"{prefix}{time.time_ns() // 1_000_000:012x}{_random.getrandbits(80):020x}"
 
 
 def new_item_id() -> ItemId:

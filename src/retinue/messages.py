@@ -5,7 +5,6 @@ version survives being read, mirrored and exported by this one.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any, Literal, cast
 
@@ -257,23 +256,20 @@ def clean_json(value: Any) -> Any:
     return value
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TextContent:
+class TextContent(Struct, frozen=True, kw_only=True):
     """Text in a message to a model."""
 
     text: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ImageContent:
+class ImageContent(Struct, frozen=True, kw_only=True):
     """An image in a message to a model."""
 
     mime_type: str
     data: bytes
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class AttachedImage:
+class AttachedImage(Struct, frozen=True, kw_only=True):
     """An image that is still in the agent's files; it becomes content just before a model call."""
 
     file: FileReference
@@ -282,15 +278,13 @@ class AttachedImage:
 Content = TextContent | ImageContent | AttachedImage
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class UserMessage:
+class UserMessage(Struct, frozen=True, kw_only=True):
     """What the other side said, neighbours merged."""
 
     content: Sequence[Content]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class AssistantMessage:
+class AssistantMessage(Struct, frozen=True, kw_only=True):
     """What the model said before, with what its provider wants back."""
 
     parts: Sequence[Part]
@@ -298,8 +292,7 @@ class AssistantMessage:
     provider: Mapping[str, Any] | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ToolMessage:
+class ToolMessage(Struct, frozen=True, kw_only=True):
     """The result of a call; stands directly after the message that asked for it."""
 
     call: CallId

@@ -4,9 +4,10 @@ A restarted process calls the same function on the same records, so recovery is 
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from datetime import datetime
 from typing import Literal
+
+from msgspec import Struct
 
 from retinue.agents.inbox import Item
 from retinue.agents.state import Turn
@@ -17,8 +18,7 @@ Pressure = Literal["low", "warning", "critical", "full"]
 """How full the context is: under 75 %, under 90 %, under 100 % of the limit, or over it."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class View:
+class View(Struct, frozen=True, kw_only=True):
     """Everything that the decision depends on."""
 
     turn: Turn | None
@@ -33,75 +33,64 @@ class View:
     limits: Limits
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Rest:
+class Rest(Struct, frozen=True, kw_only=True):
     """Nothing to do until a message comes."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Gather:
+class Gather(Struct, frozen=True, kw_only=True):
     """A burst may still be coming in: wait this long before the turn begins."""
 
     seconds: float
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Note:
+class Note(Struct, frozen=True, kw_only=True):
     """Write silent items into the history; no turn follows."""
 
     items: Sequence[Item]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Drain:
+class Drain(Struct, frozen=True, kw_only=True):
     """Write items into the history; the turn begins, or goes on with them."""
 
     items: Sequence[Item]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CallModel:
+class CallModel(Struct, frozen=True, kw_only=True):
     """Ask the model for the next response."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RunTools:
+class RunTools(Struct, frozen=True, kw_only=True):
     """Run calls in order; the outcome of `in_doubt` was lost with the process that ran it."""
 
     calls: Sequence[CallPart]
     in_doubt: CallPart | None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Compact:
+class Compact(Struct, frozen=True, kw_only=True):
     """Sum up the older part of the context."""
 
     reason: Literal["warning", "critical", "command"]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Prune:
+class Prune(Struct, frozen=True, kw_only=True):
     """Drop the oldest whole exchanges from the context, without asking a model."""
 
     reason: Literal["emergency", "overflow"]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Wait:
+class Wait(Struct, frozen=True, kw_only=True):
     """A model call is due again at that time."""
 
     until: datetime
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Answered:
+class Answered(Struct, frozen=True, kw_only=True):
     """The turn ends with this response."""
 
     by: AssistantRecord
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Failed:
+class Failed(Struct, frozen=True, kw_only=True):
     """The turn ends without an answer, and says why."""
 
     code: str
@@ -111,6 +100,11 @@ class Failed:
 Action = (
     Rest | Gather | Note | Drain | CallModel | RunTools | Compact | Prune | Wait | Answered | Failed
 )
+
+
+def ends_turn(response: AssistantRecord) -> bool:
+    """A response that asks for nothing is the answer."""
+    return not response.calls
 
 
 def next_action(view: View) -> Action:
@@ -151,7 +145,7 @@ def _go_on(view: View, turn: Turn) -> Action:
     if view.open_calls:
         in_doubt = view.open_calls[0] if view.is_recovered else None
         return RunTools(calls=view.open_calls, in_doubt=in_doubt)
-    if view.answer is not None and view.answer.seq >= turn.first_seq:
+    if view.answer is not None and view.answer.seq >= turn.first_seq and ends_turn(view.answer):
         return Answered(by=view.answer)
     if view.waiting:
         return Drain(items=view.waiting)

@@ -1,7 +1,8 @@
 """One model call: resolve attachments, stream, and give back a whole response or a typed error."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import replace
+
+from msgspec import structs
 
 from retinue.errors import ModelError, RetinueError, StreamCutError
 from retinue.messages import (
@@ -46,7 +47,7 @@ async def ask(
 async def with_images(messages: Sequence[ModelMessage], files: AgentFiles) -> list[ModelMessage]:
     """Put the images' data where the messages only name their files."""
     return [
-        replace(message, content=[await _loaded(entry, files) for entry in message.content])
+        structs.replace(message, content=[await _loaded(entry, files) for entry in message.content])
         if isinstance(message, UserMessage)
         else message
         for message in messages

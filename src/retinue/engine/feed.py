@@ -1,4 +1,4 @@
-"""The one event stream: committed facts by cursor, live output beside them, for any number of readers."""
+"""The one event stream: committed facts by cursor, and live output beside them."""
 
 import asyncio
 from collections.abc import AsyncIterator, Sequence

@@ -20,11 +20,13 @@ from retinue.engine.actions import (
     Failed,
     Gather,
     Note,
+    Pressure,
     Prune,
     Rest,
     RunTools,
     View,
     Wait,
+    ends_turn,
     next_action,
 )
 from retinue.engine.asking import ask, with_images
@@ -56,11 +58,12 @@ from retinue.failpoints import reach
 from retinue.messages import CallPart, SummaryRecord
 from retinue.models.port import Completed, Model, ModelRequest, Models
 from retinue.stores.port import Store
-from retinue.tools.port import FileTrees, Toolbox
+from retinue.tools.port import FileTrees, Tool, Toolbox
 
 logger = logging.getLogger(__name__)
 
 _STORE_RETRY_SECONDS = 1.0
+_TOOLS_FRESH_SECONDS = 0.2
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -92,10 +95,12 @@ class Runner:
         self._planner = Planner(parts.default_model)
         self._tooling = Tooling(trees=parts.trees, clock=parts.clock, limits=parts.limits)
         self._model_names: dict[str, Model] = {}
+        self._known_tools: Mapping[str, Tool] = {}
+        self._tools_until = float("-inf")
         self.is_stopping = False
 
     async def run(self, warm: Warm) -> float | None:
-        """Work until the agent rests; gives the seconds after which it wants to be woken, if any."""
+        """Work until the agent rests; gives the seconds after which to wake it again, if any."""
         while not self.is_stopping:
             try:
                 while warm.commands:
@@ -130,9 +135,7 @@ class Runner:
     def _view(self, warm: Warm) -> View:
         state = warm.state
         limit = self._limit(warm)
-        model = state.tokens.model if state.tokens else ""
-        tokens = corrected_tokens(self._estimate(warm), state.tokens, model)
-        pressure = pressure_of(tokens, limit)
+        pressure = self._pressure(warm)
         is_low = pressure == "low"
         records = warm.history.records
         return View(
@@ -149,6 +152,11 @@ class Runner:
             now=self._parts.clock.now(),
             limits=self._parts.limits,
         )
+
+    def _pressure(self, warm: Warm) -> Pressure:
+        last = warm.state.tokens
+        tokens = corrected_tokens(self._estimate(warm), last, last.model if last else "")
+        return pressure_of(tokens, self._limit(warm))
 
     def _limit(self, warm: Warm) -> int:
         limit = self._parts.limits.context_tokens
@@ -189,9 +197,17 @@ class Runner:
     async def _plan(self, warm: Warm) -> Plan:
         self._parts.catalog.refresh()
         definition = self._parts.catalog.definition(warm.definition)
-        plan = self._planner.plan(definition, await self._parts.toolbox.tools())
+        plan = self._planner.plan(definition, await self._tools())
         warm.overhead = plan.overhead
         return plan
+
+    async def _tools(self) -> Mapping[str, Tool]:
+        """Ask for the tools at most five times a second: it looks at files."""
+        now = self._parts.clock.monotonic()
+        if now >= self._tools_until:
+            self._known_tools = await self._parts.toolbox.tools()
+            self._tools_until = now + _TOOLS_FRESH_SECONDS
+        return self._known_tools
 
     async def _model(self, warm: Warm, plan: Plan) -> tuple[Model, int]:
         """The model whose try it is, and how many there are."""
@@ -217,7 +233,7 @@ class Runner:
         except RetinueError as error:
             await self._fail(warm, "definition", error.message)
             return
-        if self._view(warm).pressure in ("critical", "full") and self._needs_room(warm):
+        if self._pressure(warm) in ("critical", "full") and self._needs_room(warm):
             return  # now that the model's window is known, the next decision makes room first
         await self._ask(warm, plan, model, models)
 
@@ -244,13 +260,15 @@ class Runner:
             return
         reach("model:after")
         draft = self._draft(warm)
-        steps.responded(
+        record = steps.responded(
             draft,
             completed,
             model=model.name,
             estimated=estimated,
             duration_ms=round((clock.monotonic() - began) * 1000),
         )
+        if ends_turn(record):
+            steps.answered(draft, warm, record, self._parts.connectors)
         warm.is_recovered = False
         await self._commit(warm, draft, "response")
 
@@ -308,7 +326,7 @@ class Runner:
         except RetinueError as error:
             await self._fail(warm, "definition", error.message)
             return
-        tools = await self._parts.toolbox.tools()
+        tools = await self._tools()
         allowed = action.calls[: self._parts.limits.calls_per_response]
 
         async def run(call: CallPart) -> CallResult:

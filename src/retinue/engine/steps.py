@@ -51,7 +51,7 @@ def drained(draft: Draft, items: Sequence[Item]) -> None:
             turn, items=[*turn.items, *running], attempt=0, model_index=0, retry_at=None
         )
     for item in items:
-        seq = draft.add(record_of(item))
+        seq = draft.add(record_of(item)).seq
         fate = "answered" if item.silent else "running"
         draft.fates.append(
             FateChange(item_id=item.id, fate=fate, reply_seq=seq if item.silent else None)
@@ -80,7 +80,7 @@ def responded(
         duration_ms=duration_ms,
         provider=dict(completed.provider) if completed.provider else None,
     )
-    draft.add(record)
+    record = draft.add(record)
     state = counted(draft.state, model, completed.usage)
     usage = completed.usage
     if usage is not None and usage.input:
@@ -160,7 +160,7 @@ def failed(draft: Draft, warm: Warm, code: str, reason: str, connectors: Mapping
     assert turn is not None
     close_calls(draft, warm, "cancelled", "The turn ended before this call was run.")
     text = f"This could not be answered: {reason}"
-    seq = draft.add(NoteRecord(code=code, text=text))
+    seq = draft.add(NoteRecord(code=code, text=text)).seq
     draft.fates += [
         FateChange(item_id=item, fate="failed", reason=reason, reply_seq=seq) for item in turn.items
     ]
@@ -173,7 +173,7 @@ def stopped(draft: Draft, warm: Warm) -> None:
     turn = draft.state.turn
     assert turn is not None
     close_calls(draft, warm, "cancelled", "Stopped by the user.")
-    seq = draft.add(NoteRecord(code="stopped", text="Stopped by the user."))
+    seq = draft.add(NoteRecord(code="stopped", text="Stopped by the user.")).seq
     draft.fates += [
         FateChange(item_id=item, fate="cancelled", reason="stopped", reply_seq=seq)
         for item in turn.items
@@ -186,7 +186,7 @@ def was_reset(draft: Draft, warm: Warm, reason: str) -> None:
     turn = draft.state.turn
     if turn is not None:
         close_calls(draft, warm, "cancelled", "The conversation was reset.")
-    seq = draft.add(ResetRecord(reason=reason))
+    seq = draft.add(ResetRecord(reason=reason)).seq
     dropped = [item.id for item in warm.waiting if item.is_user_input]
     draft.fates += [
         FateChange(item_id=item, fate="cancelled", reason="reset")
@@ -210,7 +210,7 @@ def close_calls(draft: Draft, warm: Warm, status: ToolStatus, text: str) -> None
 
 
 def crashed(draft: Draft) -> None:
-    """A process died in this turn; counted before it goes on, so that the count survives the next."""
+    """A process died in this turn; counted first, so that the count survives the next death."""
     turn = draft.state.turn
     assert turn is not None
     draft.state = structs.replace(draft.state, turn=structs.replace(turn, crashes=turn.crashes + 1))

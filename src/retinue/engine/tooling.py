@@ -1,4 +1,4 @@
-"""Running a tool call: scope, arguments, doubt after a crash, and what the tool asked of the engine."""
+"""Running a tool call: scope, doubt after a crash, and what the tool asked of the engine."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field

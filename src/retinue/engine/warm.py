@@ -4,11 +4,11 @@ import asyncio
 from bisect import insort
 from collections import deque
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import datetime
-from typing import Any
+from typing import Any, TypeVar
 
-from msgspec import UNSET, UnsetType, structs
+from msgspec import UNSET, Struct, UnsetType, structs
 
 from retinue.agents.context import Context
 from retinue.agents.history import History
@@ -24,6 +24,8 @@ from retinue.stores.port import (
     Post,
     Snapshot,
 )
+
+RecordT = TypeVar("RecordT", bound=KnownRecord)
 
 _BYTES_PER_CHARACTER = 3  # of context: the record, the model message and what holds them
 
@@ -81,25 +83,25 @@ class Command:
         return isinstance(self.order, Stop | Reset | Delete)
 
 
-@dataclass(slots=True)
-class Draft:
+class Draft(Struct):
     """A commit being put together."""
 
     at: datetime
     next_seq: int
     state: AgentState
-    records: list[KnownRecord] = field(default_factory=list[KnownRecord])
-    fates: list[FateChange] = field(default_factory=list[FateChange])
-    posts: list[Post] = field(default_factory=list[Post])
-    deliveries: list[NewDelivery] = field(default_factory=list[NewDelivery])
-    audit: list[AuditLine] = field(default_factory=list[AuditLine])
+    records: list[KnownRecord] = []
+    fates: list[FateChange] = []
+    posts: list[Post] = []
+    deliveries: list[NewDelivery] = []
+    audit: list[AuditLine] = []
     context_from: int | None = None
 
-    def add(self, record: KnownRecord) -> int:
-        """Stamp a record and give its seq."""
+    def add(self, record: RecordT) -> RecordT:
+        """Stamp a record with its place and time."""
         seq = self.next_seq + len(self.records)
-        self.records.append(structs.replace(record, seq=seq, at=self.at))
-        return seq
+        stamped = structs.replace(record, seq=seq, at=self.at)
+        self.records.append(stamped)
+        return stamped
 
 
 class Warm:
@@ -167,7 +169,7 @@ class Warm:
             agent_id=self.id,
             epoch=self.epoch,
             at=draft.at,
-            state=draft.state,
+            state=draft.state if draft.state is not self.state else None,
             records=draft.records,
             context_from=draft.context_from,
             fates=draft.fates,

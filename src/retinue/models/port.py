@@ -1,14 +1,14 @@
 """The model port: a request in, a stream of events out, one of them the whole response."""
 
 from collections.abc import AsyncIterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import Any, Literal, Protocol
+
+from msgspec import Struct
 
 from retinue.messages import ModelMessage, Part, Usage
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ToolSpec:
+class ToolSpec(Struct, frozen=True, kw_only=True):
     """A tool as the model is told of it."""
 
     name: str
@@ -16,8 +16,7 @@ class ToolSpec:
     parameters: Mapping[str, Any]  # JSON schema of an object
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ModelRequest:
+class ModelRequest(Struct, frozen=True, kw_only=True):
     """One model call."""
 
     system: str
@@ -26,27 +25,24 @@ class ModelRequest:
     tool_choice: Literal["auto", "required", "none"] | str = "auto"
     session: str | None = None  # stable per conversation, for providers that cache by it
     attempt: int = 0
-    settings: Mapping[str, Any] = field(default_factory=dict[str, Any])
+    settings: Mapping[str, Any] = {}
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TextDelta:
+class TextDelta(Struct, frozen=True, kw_only=True):
     """More of a text part."""
 
     part: int  # the index of the part in the response
     text: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ThinkingDelta:
+class ThinkingDelta(Struct, frozen=True, kw_only=True):
     """More of a thinking part."""
 
     part: int
     text: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CallDelta:
+class CallDelta(Struct, frozen=True, kw_only=True):
     """A tool call that takes shape."""
 
     part: int
@@ -54,8 +50,7 @@ class CallDelta:
     arguments: str  # more of the JSON text
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Completed:
+class Completed(Struct, frozen=True, kw_only=True):
     """The whole response; the last event. A stream that ends without it was cut."""
 
     parts: Sequence[Part]
@@ -88,7 +83,7 @@ class Models(Protocol):
     """Finds models by name."""
 
     async def get(self, name: str) -> Model:
-        """Raise `UnknownModelError` with what to do about it: no such provider, no key, no such model."""
+        """Raise `UnknownModelError`, which says what to do: no provider, no key, no such model."""
         ...
 
     def names(self) -> Sequence[str]:

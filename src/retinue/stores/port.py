@@ -5,9 +5,10 @@ or not at all, and only for the process that holds the agent's epoch. Everything
 """
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Literal, Protocol
+
+from msgspec import Struct
 
 from retinue.agents.descriptor import Descriptor, Kind
 from retinue.agents.fate import Fate
@@ -17,8 +18,7 @@ from retinue.ids import AgentId, ItemId, OwnerId
 from retinue.messages import AnyRecord
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Agent:
+class Agent(Struct, frozen=True, kw_only=True):
     """An agent as the store knows it, without its history."""
 
     id: AgentId
@@ -32,8 +32,7 @@ class Agent:
     running: int  # items in the turn that is going on
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class NewAgent:
+class NewAgent(Struct, frozen=True, kw_only=True):
     """An agent to find by its descriptor's identity, or to create."""
 
     id: AgentId  # used only when it is created
@@ -43,8 +42,7 @@ class NewAgent:
     state: AgentState
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class NewItem:
+class NewItem(Struct, frozen=True, kw_only=True):
     """A message to put into an inbox."""
 
     id: ItemId
@@ -56,8 +54,7 @@ class NewItem:
     digest: str = ""  # of what was said, to tell a repeat from a clash
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Post:
+class Post(Struct, frozen=True, kw_only=True):
     """An item for an agent that exists, or for the one that a descriptor finds or creates."""
 
     to: AgentId | NewAgent
@@ -65,16 +62,14 @@ class Post:
     owner: OwnerId  # the target must be this owner's
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Offset:
+class Offset(Struct, frozen=True, kw_only=True):
     """How far a connector has read its source; stored with what it read."""
 
     source: str
     value: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Receipt:
+class Receipt(Struct, frozen=True, kw_only=True):
     """What an admitted sender is told."""
 
     item: Item
@@ -84,8 +79,7 @@ class Receipt:
     position: int  # items of the inbox that come before it
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class FateChange:
+class FateChange(Struct, frozen=True, kw_only=True):
     """What becomes of an item of the committing agent."""
 
     item_id: ItemId
@@ -94,8 +88,7 @@ class FateChange:
     reply_seq: int | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class NewDelivery:
+class NewDelivery(Struct, frozen=True, kw_only=True):
     """A reply that has to leave through a connector."""
 
     key: str  # stable, so that a connector that can will drop a repeat
@@ -104,16 +97,14 @@ class NewDelivery:
     text: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class AuditLine:
+class AuditLine(Struct, frozen=True, kw_only=True):
     """Something that a security review would ask about."""
 
     action: str  # "tool_refused", "reset", "delete", ...
     detail: dict[str, str]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Commit:
+class Commit(Struct, frozen=True, kw_only=True):
     """Everything that one step changes; applied whole or not at all."""
 
     agent_id: AgentId
@@ -131,16 +122,14 @@ class Commit:
     definition: str | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Committed:
+class Committed(Struct, frozen=True, kw_only=True):
     """The cursor of the change and what became of the posts, in their order."""
 
     cursor: int
     receipts: Sequence[Receipt] = ()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Snapshot:
+class Snapshot(Struct, frozen=True, kw_only=True):
     """An agent claimed for running: nobody else can commit to it any more."""
 
     agent: Agent
@@ -150,8 +139,7 @@ class Snapshot:
     items: Sequence[Item]  # not final, in order of admission, silent ones too
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Change:
+class Change(Struct, frozen=True, kw_only=True):
     """One committed fact of the feed; live and replayed ones are alike."""
 
     cursor: int
@@ -163,8 +151,7 @@ class Change:
     is_deleted: bool = False
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class AgentQuery:
+class AgentQuery(Struct, frozen=True, kw_only=True):
     """What to list; agents come newest activity first, pinned ones before all."""
 
     owner: OwnerId
@@ -175,16 +162,14 @@ class AgentQuery:
     cursor: str | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class AgentPage:
+class AgentPage(Struct, frozen=True, kw_only=True):
     """Agents and where the next page begins."""
 
     agents: Sequence[Agent]
     next_cursor: str | None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Delivery:
+class Delivery(Struct, frozen=True, kw_only=True):
     """A reply in the outbox."""
 
     id: int
@@ -197,8 +182,7 @@ class Delivery:
     due_at: datetime
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class StoreFacts:
+class StoreFacts(Struct, frozen=True, kw_only=True):
     """What `doctor` and `/api/health` tell about the store."""
 
     kind: str
@@ -208,7 +192,7 @@ class StoreFacts:
     deliveries_open: int
     cursor: int
     bytes: int
-    problems: Sequence[str] = field(default_factory=tuple[str, ...])
+    problems: Sequence[str] = ()
 
 
 Waking = tuple[AgentId, Literal["foreground", "background"]]
@@ -231,13 +215,17 @@ class Store(Protocol):
         ...
 
     def listen(self, listener: Callable[[Sequence[Change]], None]) -> Callable[[], None]:
-        """Call back on the event loop after each group of commits, in cursor order; returns the undo."""
+        """Call back on the event loop after each group of commits, in order; returns the undo."""
         ...
 
     # -- writing
 
     async def admit(self, post: Post, *, offset: Offset | None = None) -> Receipt:
-        """Store the item and the offset. Raises NotFound, Terminated, Conflict (key reused), StoreFull."""
+        """Store the item and the offset.
+
+        Raises `NotFoundError`, `TerminatedError`, `ConflictError` (the key was used for another
+        message) and `StoreFullError`.
+        """
         ...
 
     async def create(self, new: NewAgent) -> tuple[Agent, bool]:
@@ -281,7 +269,7 @@ class Store(Protocol):
     async def changes(
         self, owner: OwnerId, *, after: int, agent_id: AgentId | None, limit: int
     ) -> Sequence[Change] | None:
-        """The feed after a cursor; None when it was pruned that far and the reader must start anew."""
+        """The feed after a cursor; None when it is pruned there and the reader must start anew."""
         ...
 
     async def cursor(self) -> int: ...
