@@ -46,3 +46,6 @@ def _from_environment() -> Callable[[str], None]:
 
 reach: Callable[[str], None] = _from_environment()
 """Say that the named point is reached."""
+
+IS_ARMED = reach is not _unarmed
+"""Whether it is worth while to make up a name."""

@@ -35,8 +35,8 @@ class Batch:
 
     def __init__(self) -> None:
         self.agents: list[tuple[Any, ...]] = []
-        self.states: dict[int, tuple[int, bytes]] = {}  # by agent: active at, encoded
-        self.details: dict[int, Entry] = {}
+        self.states: dict[int, Entry] = {}  # only the state changed
+        self.details: dict[int, Entry] = {}  # the state and what is indexed
         self.records: list[tuple[int, int, int, int]] = []
         self.record_bodies = Bodies()
         self.items: list[tuple[Any, ...]] = []
@@ -71,24 +71,28 @@ class Batch:
             run(WRITING["insert_items"], (_text(self.items), self.item_bodies.joined()))
         if self.fates:
             run(WRITING["update_items"], (_text(list(self.fates.values())),))
-        if self.states:
-            self._write_states(connection)
-        if self.details:
-            rows = [entry.details() for entry in self.details.values()]
-            run(WRITING["update_details"], (_text(rows),))
+        if self.states or self.details:
+            self._write_agents(connection)
         if self.deliveries:
             run(WRITING["insert_deliveries"], (_text(self.deliveries),))
         if self.changes:
-            run(WRITING["insert_changes"], (_text(self.changes),))
+            run(WRITING["insert_changes"], (self.changes[-1][0], _encode(self.changes)))
         self._write_rare(connection)
 
-    def _write_states(self, connection: sqlite3.Connection) -> None:
+    def _write_agents(self, connection: sqlite3.Connection) -> None:
+        details = self.details
         bodies = Bodies()
         rows = [
-            (number, active_at, *bodies.add(state))
-            for number, (active_at, state) in self.states.items()
+            (number, *bodies.add(entry.encoded))
+            for number, entry in self.states.items()
+            if number not in details
         ]
-        connection.execute(WRITING["update_states"], (_text(rows), bodies.joined()))
+        if rows:
+            connection.execute(WRITING["update_states"], (_text(rows), bodies.joined()))
+        if details:
+            bodies = Bodies()
+            full = [(*entry.details(), *bodies.add(entry.encoded)) for entry in details.values()]
+            connection.execute(WRITING["update_details"], (_text(full), bodies.joined()))
 
     def _write_rare(self, connection: sqlite3.Connection) -> None:
         if self.offsets:

@@ -46,6 +46,9 @@ from retinue.stores.sqlite.warm import Entry, OpenItem, WarmAgents, details_diff
 
 _encode = msgspec.json.encode
 
+# Within a turn, the list of agents is sorted anew at most this often: each time moves an index.
+_ACTIVITY_MICROSECONDS = 1_000_000
+
 
 class Counters:
     """The next numbers of rows; the database's maxima, kept in memory."""
@@ -213,13 +216,12 @@ class Group:
         entry = self._existing(agent_id, owner)
         self._warm.remove(entry)
         self.batch.deleted.append(entry.number)
-        self.batch.details.pop(entry.number, None)
         self._counters.cursor += 1
         cursor = self._counters.cursor
         self._deleted.append(
             Change(cursor=cursor, agent_id=entry.id, owner=entry.owner, is_deleted=True)
         )
-        self.batch.changes.append((cursor, entry.number, entry.owner, None, None, None, entry.id))
+        self.batch.changes.append((cursor, entry.number, entry.owner, None, None, (), entry.id))
 
     def _restore(self, operation: Restore) -> Agent:
         stored = operation.stored
@@ -429,7 +431,7 @@ class Group:
         return entry, True
 
     def _insert(self, new: NewAgent, descriptor: bytes) -> Entry:
-        state = encode_state(new.state)
+        encoded = encode_state(new.state)
         self._counters.agent += 1
         entry = Entry(
             self._counters.agent,
@@ -440,27 +442,10 @@ class Group:
             new.definition,
             new.state,
         )
-        _, definition, lifecycle, epoch, context_from, pinned, seen, turn, search = entry.details()
-        self.batch.agents.append(
-            (
-                entry.number,
-                new.id,
-                new.owner,
-                entry.identity,
-                entry.kind,
-                descriptor.decode(),
-                definition,
-                lifecycle,
-                epoch,
-                context_from,
-                pinned,
-                microseconds(new.state.updated_at),
-                seen,
-                turn,
-                search,
-                state.decode(),
-            )
-        )
+        entry.encoded = encoded
+        number, *details = entry.details()
+        names = (number, new.id, new.owner, entry.identity, entry.kind, descriptor.decode())
+        self.batch.agents.append((*names, *details, encoded.decode()))
         self._warm.add(entry)
         return entry
 
@@ -500,10 +485,17 @@ class Group:
         commit = operation.commit
         has_details = False
         if commit.state is not None and operation.state is not None:
-            has_details = details_differ(entry.state, commit.state)
-            entry.state = commit.state
             active_at = microseconds(commit.state.updated_at)
-            self.batch.states[entry.number] = (active_at, operation.state)
+            has_details = (
+                details_differ(entry.state, commit.state)
+                or active_at - entry.active_at >= _ACTIVITY_MICROSECONDS
+            )
+            entry.state = commit.state
+            entry.encoded = operation.state
+            if has_details:
+                entry.active_at = active_at
+            else:
+                self.batch.states[entry.number] = entry
         if commit.context_from is not None and commit.context_from != entry.context_from:
             entry.context_from = commit.context_from
             has_details = True
@@ -532,8 +524,7 @@ class Group:
         last: Any = None
         if records:
             first, last = records[0].seq, records[-1].seq
-        numbers = f"[{','.join(map(str, draft.numbers))}]" if draft.numbers else None
-        row = (cursor, entry.number, entry.owner, first, last, numbers, None)
+        row = (cursor, entry.number, entry.owner, first, last, draft.numbers, None)
         self.batch.changes.append(row)
         self._changes.append((cursor, draft))
         return cursor

@@ -3,8 +3,9 @@
 import asyncio
 import sqlite3
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from itertools import islice
 from pathlib import Path
 from typing import Any, Concatenate, ParamSpec, TypeVar
 
@@ -17,12 +18,14 @@ from retinue.messages import AnyRecord, decode_record
 from retinue.stores.port import Agent, AgentPage, AgentQuery, Change
 from retinue.stores.sqlite.files import connect, store_error
 from retinue.stores.sqlite.queries import READING
-from retinue.stores.sqlite.rows import Row, agent_of, item_of
+from retinue.stores.sqlite.rows import agent_of, item_of, state_mentions
 
 _encode = msgspec.json.encode
-_decode = msgspec.json.decode
 _THREADS = 3
 _MOST = (1 << 63) - 1
+
+FeedEntry = tuple[int, int, OwnerId, int | None, int | None, list[int], str | None]
+_feed = msgspec.json.Decoder(list[FeedEntry])
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -60,6 +63,7 @@ class Readers:
         connection = getattr(self._local, "connection", None)
         if connection is None:
             connection = self._local.connection = connect(self._data, is_writer=False)
+            connection.create_function("state_mentions", 2, state_mentions, deterministic=True)
             self._connections.append(connection)
         return connection
 
@@ -159,21 +163,41 @@ def read_changes(
         newest, floor = connection.execute(READING["feed_bounds"]).fetchone()
         if after < floor or after > max(newest, floor):
             return None
-        rows = connection.execute(READING["changes"], (after, owner, agent_id, limit)).fetchall()
-        return _resolve(connection, rows)
+        entries = _entries(connection, owner, after, agent_id)
+        changes: list[Change] = []
+        while len(changes) < limit:
+            chunk = list(islice(entries, limit - len(changes)))
+            if not chunk:
+                break
+            changes += _resolve(connection, chunk)
+        return changes
     finally:
         connection.execute("COMMIT")
 
 
-def _resolve(connection: sqlite3.Connection, rows: Sequence[Row]) -> list[Change]:
-    """Look up what the rows of the feed refer to."""
+def _entries(
+    connection: sqlite3.Connection, owner: OwnerId, after: int, agent_id: AgentId | None
+) -> Iterator[FeedEntry]:
+    wanted: int | None = None
+    if agent_id is not None:
+        row = connection.execute(READING["agent_number"], (agent_id, owner)).fetchone()
+        wanted = -1 if row is None else row[0]
+    for (body,) in connection.execute(READING["changes"], (after,)):
+        for entry in _feed.decode(body):
+            if entry[0] > after and entry[2] == owner:
+                if agent_id is None or entry[1] == wanted or entry[6] == agent_id:
+                    yield entry
+
+
+def _resolve(connection: sqlite3.Connection, rows: Sequence[FeedEntry]) -> list[Change]:
+    """Look up what the feed refers to; of an agent that is gone only its end is left."""
     agents = {
         row[11]: agent_of(row)
         for row in connection.execute(
             READING["agents_by_number"], (_text({row[1] for row in rows}),)
         )
     }
-    named = {number for row in rows if row[5] for number in _decode(row[5])}
+    named = {number for row in rows for number in row[5]}
     items = {
         row[0]: item_of(row)
         for row in connection.execute(READING["items_by_number"], (_text(named),))
@@ -181,14 +205,16 @@ def _resolve(connection: sqlite3.Connection, rows: Sequence[Row]) -> list[Change
     changes: list[Change] = []
     for cursor, number, owner, first, last, numbers, deleted in rows:
         agent = agents.get(number)
+        if agent is None and deleted is None:
+            continue
         changes.append(
             Change(
                 cursor=cursor,
-                agent_id=deleted if agent is None else agent.id,
+                agent_id=AgentId(deleted or "") if agent is None else agent.id,
                 owner=owner,
                 agent=agent,
                 records=_records(connection, number, first, last),
-                items=[items[key] for key in _decode(numbers) if key in items] if numbers else (),
+                items=[items[key] for key in numbers if key in items],
                 is_deleted=deleted is not None,
             )
         )

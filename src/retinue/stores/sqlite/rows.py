@@ -25,6 +25,20 @@ def moment(value: int) -> datetime:
     return _EPOCH + timedelta(microseconds=value)
 
 
+class _Listed(msgspec.Struct, rename="camel"):
+    name: str | None = None
+    last_snippet: str | None = None
+
+
+_listed = msgspec.json.Decoder(_Listed)
+
+
+def state_mentions(state: bytes, text: str) -> bool:
+    """Whether the name or the last snippet contains the case-folded text."""
+    listed = _listed.decode(state)
+    return text in (listed.name or "").casefold() or text in (listed.last_snippet or "").casefold()
+
+
 def agent_of(row: Row) -> Agent:
     agent_id, owner, kind, descriptor, definition, lifecycle, state, queued, running = row[:9]
     return Agent(

@@ -14,7 +14,6 @@ from retinue.agents.descriptor import Descriptor, Kind, decode_descriptor, kind_
 from retinue.agents.inbox import Item
 from retinue.agents.state import AgentState, Lifecycle, decode_state
 from retinue.ids import AgentId, ItemId, OwnerId
-from retinue.messages import clean_text
 from retinue.stores.port import Agent
 from retinue.stores.sqlite.queries import WRITING
 from retinue.stores.sqlite.rows import Row, item_of, microseconds
@@ -37,9 +36,11 @@ class Entry:
     """One warm agent."""
 
     __slots__ = (
+        "active_at",
         "context_from",
         "definition",
         "descriptor",
+        "encoded",
         "epoch",
         "id",
         "identity",
@@ -74,6 +75,8 @@ class Entry:
         self.descriptor = descriptor
         self.definition = definition
         self.state = state
+        self.encoded = b""  # the state, as it is stored
+        self.active_at = microseconds(state.updated_at)
         self.lifecycle: Lifecycle = "active"
         self.epoch = 0
         self.context_from = 1
@@ -107,7 +110,7 @@ class Entry:
             self.running += sign
 
     def details(self) -> tuple[object, ...]:
-        """Give the columns that are seldom changed, in the order of `update_details`."""
+        """Give the columns that change once or twice in a turn, in the order of the statement."""
         state = self.state
         seen = state.last_user_activity_at
         return (
@@ -117,23 +120,17 @@ class Entry:
             self.epoch,
             self.context_from,
             1 if state.pinned_at is not None else 0,
+            self.active_at,
             None if seen is None else microseconds(seen),
             0 if state.turn is None else 1,
-            search_text(state),
         )
 
 
-def search_text(state: AgentState) -> str:
-    return clean_text(f"{state.name or ''}\n{state.last_snippet or ''}").casefold()
-
-
 def details_differ(before: AgentState, after: AgentState) -> bool:
-    """Whether a new state changes more than the state's own column and the time of activity."""
+    """Whether a new state changes more than its own column: a turn begins or ends, or so."""
     return (
         (before.turn is None) != (after.turn is None)
         or before.last_user_activity_at != after.last_user_activity_at
-        or before.last_snippet != after.last_snippet
-        or before.name != after.name
         or before.pinned_at != after.pinned_at
     )
 
@@ -144,6 +141,9 @@ class WarmAgents:
     def __init__(self) -> None:
         self._by_id: OrderedDict[str, Entry] = OrderedDict()
         self._by_identity: dict[tuple[str, str], Entry] = {}
+
+    def __contains__(self, agent_id: str) -> bool:
+        return agent_id in self._by_id
 
     def get(self, agent_id: str) -> Entry | None:
         return self._by_id.get(agent_id)
@@ -213,6 +213,7 @@ def _entry_of(row: Row) -> Entry:
         definition,
         decode_state(state),
     )
+    entry.encoded = state
     entry.lifecycle = lifecycle
     entry.epoch = epoch
     entry.context_from = context_from

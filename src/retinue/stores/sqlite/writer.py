@@ -10,7 +10,7 @@ import msgspec
 
 from retinue.agents.descriptor import decode_descriptor, identity_of
 from retinue.errors import RetinueError, StoreDamagedError, StoreFullError
-from retinue.failpoints import reach
+from retinue.failpoints import IS_ARMED, reach
 from retinue.stores.port import Change, NewAgent, Post
 from retinue.stores.sqlite.files import connect, store_error
 from retinue.stores.sqlite.group import Counters, Group, KnownKeys
@@ -37,10 +37,16 @@ Settle = Callable[[Sequence[Outcome], Sequence[Change]], None]
 _encode = msgspec.json.encode
 
 
+def _reach(operations: Sequence[Operation], point: str) -> None:
+    for operation in operations:
+        reach(f"{operation.name}:{point}")
+
+
 class Needs:
     """What a group has to know before it can be worked out."""
 
-    def __init__(self, operations: Sequence[Operation]) -> None:
+    def __init__(self, operations: Sequence[Operation], warm: WarmAgents) -> None:
+        self._warm = warm
         self.ids: set[str] = set()
         self.identities: set[tuple[str, str]] = set()
         self.keys: set[tuple[str, str]] = set()
@@ -50,7 +56,8 @@ class Needs:
     def _add(self, operation: Operation) -> None:
         match operation:
             case Apply(commit=commit):
-                self.ids.add(commit.agent_id)
+                if commit.agent_id not in self._warm:
+                    self.ids.add(commit.agent_id)
                 for post in commit.posts:
                     self._add_post(post)
                 for new in commit.creates:
@@ -71,7 +78,7 @@ class Needs:
     def _add_post(self, post: Post) -> None:
         if isinstance(post.to, NewAgent):
             self._add_new(post.to)
-        else:
+        elif post.to not in self._warm:
             self.ids.add(post.to)
         key = post.item.dedupe_key
         if key is not None:
@@ -149,8 +156,8 @@ class Writer:
             self._process([held])
 
     def _process(self, operations: Sequence[Operation]) -> None:
-        for operation in operations:
-            reach(operation.name + ":before")
+        if IS_ARMED:
+            _reach(operations, "before")
         try:
             outcomes, changes = self._attempt(operations)
         except Exception as error:  # noqa: BLE001  (the thread must live, and everyone must hear)
@@ -163,14 +170,15 @@ class Writer:
             cause.__cause__ = None if cause is error else error
             outcomes, changes = [(operation, None, cause) for operation in operations], []
         else:
-            for operation in operations:
-                reach(operation.name + ":after")
+            if IS_ARMED:
+                _reach(operations, "after")
         self._settle(outcomes, changes)
 
     def _attempt(self, operations: Sequence[Operation]) -> tuple[list[Outcome], list[Change]]:
         connection = self._connection
-        needs = Needs(operations)
-        self._warm.load(connection, needs.ids, needs.identities)
+        needs = Needs(operations, self._warm)
+        if needs.ids or needs.identities:
+            self._warm.load(connection, needs.ids, needs.identities)
         group = Group(self._warm, self._counters, self._known_keys(needs.keys))
         outcomes: list[Outcome] = []
         has_checkpoint = False
@@ -184,8 +192,8 @@ class Writer:
             connection.execute("BEGIN IMMEDIATE")
             group.batch.write(connection)
             self._prune()
-            for operation in operations:
-                reach(operation.name + ":written")
+            if IS_ARMED:
+                _reach(operations, "written")
             connection.execute("COMMIT")
             self.groups += 1
         if has_checkpoint:
@@ -216,7 +224,7 @@ class Writer:
             counters.floor = oldest
 
     def _read_counters(self) -> Counters:
-        agent, item, cursor = self._connection.execute(WRITING["load_counters"]).fetchone()[:3]
+        agent, item, cursor = self._connection.execute(WRITING["load_counters"]).fetchone()
         _, floor = self._connection.execute(READING["feed_bounds"]).fetchone()
         return Counters(agent, item, max(cursor, floor), floor)
 

@@ -47,7 +47,7 @@ WHERE
     AND (pinned, active_at, number) < (?2, ?3, ?4)
     AND (?5 IS NULL OR definition = ?5)
     AND (?6 IS NULL OR kind = ?6)
-    AND (?7 IS NULL OR instr(search, ?7) > 0)
+    AND (?7 IS NULL OR state_mentions(state, ?7))
 ORDER BY pinned DESC, active_at DESC, number DESC
 LIMIT ?8;
 
@@ -107,18 +107,7 @@ SELECT body FROM records WHERE agent = ?1 AND seq BETWEEN ?2 AND ?3 ORDER BY seq
 SELECT body FROM records WHERE agent = ?1 AND seq >= ?2 AND seq < ?3 ORDER BY seq;
 
 -- name: changes
-SELECT
-    changes.cursor, changes.agent, changes.owner, changes.first_seq, changes.last_seq,
-    changes.items, changes.deleted
-FROM changes
-LEFT JOIN agents ON agents.number = changes.agent
-WHERE
-    changes.cursor > ?1
-    AND changes.owner = ?2
-    AND (?3 IS NULL OR agents.id = ?3 OR changes.deleted = ?3)
-    AND (agents.number IS NOT NULL OR changes.deleted IS NOT NULL)
-ORDER BY changes.cursor
-LIMIT ?4;
+SELECT body FROM changes WHERE cursor > ?1 ORDER BY cursor;
 
 -- name: feed_bounds
 SELECT

@@ -4,18 +4,18 @@
 -- name: insert_agents
 INSERT INTO agents (
     number, id, owner, identity, kind, descriptor, definition, lifecycle, epoch, context_from,
-    pinned, active_at, last_user_at, has_turn, search, state
+    pinned, active_at, last_user_at, has_turn, state
 )
 SELECT
     value ->> 0, value ->> 1, value ->> 2, value ->> 3, value ->> 4,
     CAST(value ->> 5 AS BLOB), value ->> 6, value ->> 7, value ->> 8, value ->> 9,
-    value ->> 10, value ->> 11, value ->> 12, value ->> 13, value ->> 14,
-    CAST(value ->> 15 AS BLOB)
+    value ->> 10, value ->> 11, value ->> 12, value ->> 13,
+    CAST(value ->> 14 AS BLOB)
 FROM json_each(?1);
 
 -- name: update_states
 UPDATE agents
-SET active_at = entry.value ->> 1, state = substr(?2, entry.value ->> 2, entry.value ->> 3)
+SET state = substr(?2, entry.value ->> 1, entry.value ->> 2)
 FROM json_each(?1) AS entry
 WHERE agents.number = entry.value ->> 0;
 
@@ -27,9 +27,10 @@ SET
     epoch = entry.value ->> 3,
     context_from = entry.value ->> 4,
     pinned = entry.value ->> 5,
-    last_user_at = entry.value ->> 6,
-    has_turn = entry.value ->> 7,
-    search = entry.value ->> 8
+    active_at = entry.value ->> 6,
+    last_user_at = entry.value ->> 7,
+    has_turn = entry.value ->> 8,
+    state = substr(?2, entry.value ->> 9, entry.value ->> 10)
 FROM json_each(?1) AS entry
 WHERE agents.number = entry.value ->> 0;
 
@@ -60,10 +61,7 @@ FROM json_each(?1) AS entry
 WHERE items.number = entry.value ->> 0;
 
 -- name: insert_changes
-INSERT INTO changes (cursor, agent, owner, first_seq, last_seq, items, deleted)
-SELECT
-    value ->> 0, value ->> 1, value ->> 2, value ->> 3, value ->> 4, value ->> 5, value ->> 6
-FROM json_each(?1);
+INSERT INTO changes (cursor, body) VALUES (?1, ?2);
 
 -- name: insert_deliveries
 INSERT INTO deliveries (agent, key, connector, channel, text, attempts, due_at, error)
@@ -150,5 +148,4 @@ JOIN agents ON agents.number = items.agent;
 SELECT
     coalesce((SELECT seq FROM sqlite_sequence WHERE name = 'agents'), 0),
     coalesce((SELECT max(number) FROM items), 0),
-    coalesce((SELECT max(cursor) FROM changes), 0),
-    coalesce((SELECT min(cursor) FROM changes), 0);
+    coalesce((SELECT max(cursor) FROM changes), 0);

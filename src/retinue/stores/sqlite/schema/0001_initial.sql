@@ -21,7 +21,6 @@ CREATE TABLE agents (
     active_at INTEGER NOT NULL,
     last_user_at INTEGER,
     has_turn INTEGER NOT NULL, -- 0 or 1
-    search TEXT NOT NULL, -- name and last snippet, case folded
     state BLOB NOT NULL
 );
 CREATE UNIQUE INDEX agents_id ON agents (id);
@@ -61,15 +60,12 @@ CREATE UNIQUE INDEX items_agent ON items (agent, seq);
 CREATE INDEX items_open ON items (agent, seq) WHERE ended_at IS NULL;
 CREATE UNIQUE INDEX items_key ON items (owner, dedupe_key) WHERE dedupe_key IS NOT NULL;
 
--- The feed: one row for each agent that an admission or a commit touched.
+-- The feed: one row for each transaction, with a JSON array of
+-- [cursor, agent, owner, first record, last record, [items], id of the agent if it was deleted]
+-- for each agent that an admission or a commit touched.
 CREATE TABLE changes (
-    cursor INTEGER PRIMARY KEY,
-    agent INTEGER NOT NULL,
-    owner TEXT NOT NULL,
-    first_seq INTEGER, -- records first_seq..last_seq were appended
-    last_seq INTEGER,
-    items TEXT, -- JSON array of item numbers
-    deleted TEXT -- the id of an agent that is gone
+    cursor INTEGER PRIMARY KEY, -- of the last one in it
+    body BLOB NOT NULL
 );
 
 CREATE TABLE deliveries (
