@@ -1,0 +1,99 @@
+"""The ASGI app: operations, the event stream and the web app behind one guard."""
+
+from pathlib import Path
+
+from starlette.applications import Starlette
+from starlette.exceptions import HTTPException
+from starlette.middleware import Middleware
+from starlette.requests import Request
+from starlette.responses import Response
+
+from retinue.clock import Clock, SystemClock
+from retinue.engine.engine import Engine
+from retinue.server.auth import Gate
+from retinue.server.describing import document
+from retinue.server.endpoints import AnyEndpoint, Endpoint, Plain, Services, routes_of
+from retinue.server.errors import error_response, from_starlette
+from retinue.server.guard import Guard
+from retinue.server.hosts import Hosts
+from retinue.server.live import LiveClients
+from retinue.server.options import ServerOptions
+from retinue.server.routes import (
+    agents,
+    definitions,
+    events,
+    files,
+    health,
+    history,
+    login,
+    messages,
+)
+from retinue.server.statics import STATIC_DIR, WebApp
+from retinue.server.wire import Nothing
+
+
+async def _openapi(_: Plain) -> Response:
+    return Response(document(ENDPOINTS), media_type="application/json")
+
+
+async def _explain(_: Request, error: Exception) -> Response:
+    assert isinstance(error, HTTPException)
+    return error_response(from_starlette(error))
+
+
+ENDPOINTS: list[AnyEndpoint] = [
+    *health.ENDPOINTS,
+    *messages.ENDPOINTS,
+    *agents.ENDPOINTS,
+    *history.ENDPOINTS,
+    *files.ENDPOINTS,
+    *events.ENDPOINTS,
+    *definitions.ENDPOINTS,
+    *login.ENDPOINTS,
+    Endpoint(
+        method="GET",
+        path="/api/openapi.json",
+        summary="Describe this API",
+        run=_openapi,
+        query=Nothing,
+        body=Nothing,
+        answer="application/json",
+    ),
+]
+
+
+def create_app(
+    engine: Engine,
+    *,
+    token: str,
+    options: ServerOptions | None = None,
+    static_dir: Path = STATIC_DIR,
+    clock: Clock | None = None,
+) -> Starlette:
+    """Put the door together; `app.state.services` has the gate that makes login codes."""
+    options = options or ServerOptions()
+    services = Services(
+        engine=engine,
+        gate=Gate(token, clock or SystemClock()),
+        live=LiveClients(),
+        options=options,
+    )
+    guard = Middleware(
+        Guard,
+        gate=services.gate,
+        hosts=Hosts(
+            options.host,
+            allowed_hosts=options.allowed_hosts,
+            allowed_origins=options.allowed_origins,
+        ),
+        public_paths={endpoint.path for endpoint in ENDPOINTS if endpoint.is_public},
+    )
+    app = Starlette(
+        routes=[*routes_of(ENDPOINTS, services), events.socket_route(services)],
+        middleware=[guard],
+        exception_handlers={HTTPException: _explain},
+    )
+    app.router.redirect_slashes = False
+    app.router.default = WebApp(static_dir)
+    app.state.services = services
+    return app

@@ -1,0 +1,196 @@
+"""One declaration per operation: it routes, decodes, answers, and describes itself for OpenAPI."""
+
+import asyncio
+import logging
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Generic, Literal, TypeVar
+
+import msgspec
+from msgspec import Struct
+from starlette.requests import ClientDisconnect, Request
+from starlette.responses import Response
+from starlette.routing import Route
+
+from retinue.engine.engine import Engine
+from retinue.errors import NotFoundError, RetinueError
+from retinue.ids import AgentId, OwnerId, is_agent_id
+from retinue.server.auth import Gate, Principal, unauthorized
+from retinue.server.decoding import decode_json, decode_query
+from retinue.server.errors import HttpError, error_response, internal_error, too_large
+from retinue.server.live import LiveClients
+from retinue.server.options import ServerOptions
+from retinue.server.wire import Nothing
+
+logger = logging.getLogger(__name__)
+
+Method = Literal["GET", "POST", "PUT", "PATCH", "DELETE"]
+Q = TypeVar("Q", bound=Struct)
+B = TypeVar("B", bound=Struct)
+
+PRINCIPAL = "retinue.principal"
+"""Where the guard leaves who is asking, in the ASGI scope."""
+
+_encoder = msgspec.json.Encoder()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Services:
+    """What the operations work with."""
+
+    engine: Engine
+    gate: Gate
+    live: LiveClients
+    options: ServerOptions
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Call(Generic[Q, B]):
+    """One request, decoded."""
+
+    request: Request
+    services: Services
+    query: Q
+    body: B
+
+    @property
+    def engine(self) -> Engine:
+        return self.services.engine
+
+    @property
+    def principal(self) -> Principal | None:
+        return self.request.scope.get(PRINCIPAL)
+
+    @property
+    def owner(self) -> OwnerId:
+        principal = self.principal
+        if principal is None:
+            raise unauthorized()
+        return principal.owner
+
+    @property
+    def agent_id(self) -> AgentId:
+        return known_agent_id(self.request.path_params["agent_id"])
+
+    def parameter(self, name: str) -> str:
+        return self.request.path_params[name]
+
+
+Plain = Call[Nothing, Nothing]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Endpoint(Generic[Q, B]):
+    """One method of one path."""
+
+    method: Method
+    path: str
+    summary: str
+    run: Callable[[Call[Q, B]], Awaitable[Response]]
+    query: type[Q]
+    body: type[B]
+    takes: Literal["nothing", "json", "optional json", "bytes"] = "nothing"
+    status: int = 200
+    answer: type[Struct] | str | None = None  # a media type for what is not JSON
+    refuses: Sequence[int] = ()  # statuses beside those that any operation may answer
+    is_public: bool = False
+    takes_head: bool = True
+
+
+AnyEndpoint = Endpoint[Any, Any]
+
+
+def known_agent_id(text: str) -> AgentId:
+    """Take an id from outside; what cannot be one is nobody's."""
+    if not is_agent_id(text):
+        raise NotFoundError(f"no agent {text[:64]!r}", details={"agent": text[:64]})
+    return AgentId(text)
+
+
+def answer(value: object, status: int = 200, headers: Mapping[str, str] | None = None) -> Response:
+    return Response(_encoder.encode(value), status, headers, "application/json")
+
+
+def no_content() -> Response:
+    return Response(status_code=204)
+
+
+async def read_body(request: Request, *, limit: int, timeout_seconds: float) -> bytes:
+    """Read the whole body; too much or too slow is an error before it is memory."""
+    declared = request.headers.get("content-length", "")
+    if declared.isdecimal() and int(declared) > limit:
+        raise too_large(f"the body has {declared} bytes; at most {limit} are taken")
+    chunks: list[bytes] = []
+    size = 0
+    stream = request.stream()
+    try:
+        while True:
+            async with asyncio.timeout(timeout_seconds):
+                chunk = await anext(stream, None)
+            if chunk is None:
+                return b"".join(chunks)
+            size += len(chunk)
+            if size > limit:
+                raise too_large(f"the body is too long; at most {limit} bytes are taken")
+            chunks.append(chunk)
+    except TimeoutError:
+        raise HttpError(
+            408, "timeout", "the body did not arrive in time", headers={"Connection": "close"}
+        ) from None
+    except ClientDisconnect:
+        raise HttpError(400, "invalid", "the body was cut off") from None
+
+
+async def _json_body(request: Request, endpoint: AnyEndpoint, options: ServerOptions) -> Any:
+    data = await read_body(
+        request, limit=options.body_bytes, timeout_seconds=options.read_timeout_seconds
+    )
+    if not data and endpoint.takes == "optional json":
+        return endpoint.body()
+    media_type = request.headers.get("content-type", "").partition(";")[0].strip().lower()
+    if media_type != "application/json":
+        raise HttpError(
+            415, "unsupported_media_type", "send JSON, with `Content-Type: application/json`"
+        )
+    return decode_json(data, endpoint.body)
+
+
+async def _perform(request: Request, endpoint: AnyEndpoint, services: Services) -> Response:
+    try:
+        query = decode_query(request.scope["query_string"], endpoint.query)
+        if endpoint.takes in ("json", "optional json"):
+            body = await _json_body(request, endpoint, services.options)
+        else:
+            body = endpoint.body()
+        call: Call[Any, Any] = Call(request=request, services=services, query=query, body=body)
+        return await endpoint.run(call)
+    except RetinueError as error:
+        return error_response(error)
+    except Exception:
+        logger.exception("request failed", extra={"method": endpoint.method, "path": endpoint.path})
+        return error_response(internal_error())
+
+
+def _no_head() -> HttpError:
+    return HttpError(405, "method_not_allowed", "a stream has no HEAD", headers={"Allow": "GET"})
+
+
+def _route(path: str, endpoints: Sequence[AnyEndpoint], services: Services) -> Route:
+    by_method = {endpoint.method: endpoint for endpoint in endpoints}
+
+    async def dispatch(request: Request) -> Response:
+        method = "GET" if request.method == "HEAD" else request.method
+        endpoint = by_method[method]  # the router lets no other method through
+        if request.method == "HEAD" and not endpoint.takes_head:
+            return error_response(_no_head())
+        return await _perform(request, endpoint, services)
+
+    return Route(path, dispatch, methods=list(by_method))
+
+
+def routes_of(endpoints: Iterable[AnyEndpoint], services: Services) -> list[Route]:
+    """Make one route for each path, so that a wrong method is told all the right ones."""
+    by_path: dict[str, list[AnyEndpoint]] = {}
+    for endpoint in endpoints:
+        by_path.setdefault(endpoint.path, []).append(endpoint)
+    return [_route(path, group, services) for path, group in by_path.items()]

@@ -1,0 +1,164 @@
+"""The event stream on its way to clients: bounded, and never waited for by the engine."""
+
+import asyncio
+from collections import deque
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable
+from contextlib import suppress
+from typing import Any
+
+from msgspec.structs import replace
+
+from retinue.events import DeltaEvent, Event, ToolEvent
+
+QUEUE_EVENTS = 256
+MERGED_CHARS = 256 * 1024
+IDLE_SECONDS = 15
+
+Send = Callable[[Event], Awaitable[None]]
+
+
+def merged(earlier: Event, later: Event) -> Event | None:
+    """Make one event of two pieces of live output that belong together."""
+    match earlier, later:
+        case DeltaEvent(), DeltaEvent() if (
+            earlier.agent_id,
+            earlier.step,
+            earlier.part,
+            earlier.kind,
+        ) == (later.agent_id, later.step, later.part, later.kind) and len(
+            earlier.text
+        ) < MERGED_CHARS:
+            return replace(earlier, text=earlier.text + later.text)
+        case ToolEvent(state="progress"), ToolEvent(state="progress") if earlier.call == later.call:
+            return later
+        case _:
+            return None
+
+
+class Outbox:
+    """What one client has not taken yet. A full one makes the reader of the stream wait."""
+
+    def __init__(self, size: int = QUEUE_EVENTS) -> None:
+        self._size = size
+        self._events: deque[Event] = deque()
+        self._changed = asyncio.Event()
+        self._is_ended = False
+
+    def __len__(self) -> int:
+        return len(self._events)
+
+    async def put(self, event: Event) -> None:
+        last = self._events[-1] if self._events else None
+        whole = merged(last, event) if last is not None else None
+        if whole is not None:
+            self._events[-1] = whole
+            return
+        while len(self._events) >= self._size:
+            self._changed.clear()
+            await self._changed.wait()
+        self._events.append(event)
+        self._changed.set()
+
+    async def take(self) -> Event | None:
+        """Give the oldest event; None when there will be no more."""
+        while not self._events:
+            if self._is_ended:
+                return None
+            self._changed.clear()
+            await self._changed.wait()
+        event = self._events.popleft()
+        self._changed.set()
+        return event
+
+    def end(self) -> None:
+        self._is_ended = True
+        self._changed.set()
+
+
+async def pump(
+    events: AsyncIterator[Event],
+    send: Send,
+    *,
+    on_idle: Callable[[], Awaitable[None]] | None = None,
+) -> None:
+    """Send a stream's events one by one, joining live output while the client is slow.
+
+    Ends when the stream does; raises what the stream raised (`LaggedError`) or what sending did.
+    """
+    outbox = Outbox()
+
+    async def fill() -> None:
+        try:
+            async for event in events:
+                await outbox.put(event)
+        finally:
+            outbox.end()
+
+    filling = asyncio.create_task(fill())
+    try:
+        while True:
+            try:
+                async with asyncio.timeout(IDLE_SECONDS if on_idle else None):
+                    event = await outbox.take()
+            except TimeoutError:
+                if on_idle:
+                    await on_idle()
+                continue
+            if event is None:
+                break
+            await send(event)
+        filling.result()
+    finally:
+        await cancelled(filling)
+        if isinstance(events, AsyncGenerator):
+            await events.aclose()
+
+
+async def cancelled(*tasks: "asyncio.Task[Any]") -> None:
+    """End tasks and wait until they have ended."""
+    for task in tasks:
+        task.cancel()
+    for task in tasks:
+        with suppress(asyncio.CancelledError, Exception):
+            await task
+
+
+class LiveClients:
+    """Everybody who is connected for longer, so that a shutdown or a logout can reach them."""
+
+    def __init__(self) -> None:
+        self._clients: dict[asyncio.Event, str] = {}
+        self._is_closing = False
+        self._is_empty = asyncio.Event()
+
+    @property
+    def is_closing(self) -> bool:
+        return self._is_closing
+
+    def join(self, session: str = "") -> asyncio.Event:
+        """Count one in; the event is set when it has to leave."""
+        leave = asyncio.Event()
+        if self._is_closing:
+            leave.set()
+        self._clients[leave] = session
+        return leave
+
+    def left(self, leave: asyncio.Event) -> None:
+        self._clients.pop(leave, None)
+        if not self._clients:
+            self._is_empty.set()
+
+    def end_session(self, session: str) -> None:
+        for leave, whose in self._clients.items():
+            if session and whose == session:
+                leave.set()
+
+    async def close(self, *, within_seconds: float = 3) -> None:
+        """Send everybody away and wait a little until they have gone."""
+        self._is_closing = True
+        for leave in self._clients:
+            leave.set()
+        if self._clients:
+            self._is_empty.clear()
+            with suppress(TimeoutError):
+                await asyncio.wait_for(self._is_empty.wait(), within_seconds)

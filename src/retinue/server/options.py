@@ -1,0 +1,31 @@
+"""What the server takes from the settings."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from retinue.settings import Settings
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ServerOptions:
+    """Where the server is reached, and how much it takes."""
+
+    host: str = "127.0.0.1"
+    allowed_hosts: Sequence[str] = ()
+    allowed_origins: Sequence[str] = ()
+    message_chars: int = 200_000
+    upload_bytes: int = 50_000_000
+    body_bytes: int = 4 * 1024 * 1024  # of JSON; a character may be escaped as twelve bytes
+    read_timeout_seconds: float = 30
+    send_timeout_seconds: float = 10
+
+    @classmethod
+    def of(cls, settings: Settings, *, host: str | None = None) -> "ServerOptions":
+        """Take them from the settings; `host` is what the command line said instead."""
+        return cls(
+            host=host or settings.server.host,
+            allowed_hosts=settings.server.allowed_hosts,
+            allowed_origins=settings.server.allowed_origins,
+            message_chars=settings.limits.message_chars,
+            upload_bytes=settings.limits.upload_bytes,
+        )

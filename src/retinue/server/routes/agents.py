@@ -1,0 +1,262 @@
+"""Agents: begin, list, read, change, delete, command."""
+
+from typing import Any, cast
+
+import msgspec
+from msgspec import UNSET
+from starlette.responses import Response
+
+from retinue.agents.descriptor import UserDescriptor
+from retinue.engine.engine import AgentPatch
+from retinue.engine.views import agent_view
+from retinue.errors import UsageError
+from retinue.server.endpoints import (
+    AnyEndpoint,
+    Call,
+    Endpoint,
+    Plain,
+    answer,
+    known_agent_id,
+    no_content,
+)
+from retinue.server.errors import too_large
+from retinue.server.wire import (
+    AgentChanges,
+    AgentDetail,
+    AgentEntry,
+    AgentList,
+    AgentsQuery,
+    Attributes,
+    CommandAnswer,
+    NewAgent,
+    Nothing,
+    ResetOrder,
+    ToolEntry,
+    ToolList,
+    ToolsQuery,
+)
+from retinue.stores.port import Agent, AgentQuery
+
+ATTRIBUTES_BYTES = 64 * 1024
+ATTRIBUTES_DEPTH = 32
+
+
+def _fields(agent: Agent) -> dict[str, Any]:
+    return msgspec.structs.asdict(agent_view(agent))
+
+
+def agent_entry(agent: Agent) -> AgentEntry:
+    return AgentEntry(**_fields(agent))
+
+
+def agent_detail(agent: Agent) -> AgentDetail:
+    return AgentDetail(**_fields(agent), tokens=agent.state.tokens, stats=agent.state.stats)
+
+
+def _depth(value: Any) -> int:
+    """How deeply a JSON value is nested; the decoder bounds the recursion."""
+    if isinstance(value, dict):
+        return 1 + max(map(_depth, cast("dict[str, Any]", value).values()), default=0)
+    if isinstance(value, list):
+        return 1 + max(map(_depth, cast("list[Any]", value)), default=0)
+    return 0
+
+
+def _checked_attributes(attributes: Attributes) -> Attributes:
+    if _depth(attributes) > ATTRIBUTES_DEPTH:
+        raise UsageError(
+            f"field 'attributes': nested deeper than {ATTRIBUTES_DEPTH}",
+            details={"field": "attributes"},
+        )
+    if len(msgspec.json.encode(attributes)) > ATTRIBUTES_BYTES:
+        raise too_large(f"field 'attributes': more than {ATTRIBUTES_BYTES} bytes of JSON")
+    return attributes
+
+
+def _checked_name(name: str) -> str:
+    name = " ".join(name.split())
+    if not name:
+        raise UsageError("field 'name': is empty; null takes it away", details={"field": "name"})
+    return name
+
+
+async def create(call: Call[Nothing, NewAgent]) -> Response:
+    body = call.body
+    place = body.descriptor
+    agent = await call.engine.create(
+        call.owner,
+        body.definition,
+        name=None if body.name is None else _checked_name(body.name),
+        attributes=None if body.attributes is None else _checked_attributes(body.attributes),
+        descriptor=None
+        if place is None
+        else UserDescriptor(
+            connector=place.connector, user_id=place.user_id, channel_id=place.channel_id
+        ),
+    )
+    return answer(agent_detail(agent), 201, {"Location": f"/api/agents/{agent.id}"})
+
+
+async def list_agents(call: Call[AgentsQuery, Nothing]) -> Response:
+    query = call.query
+    page = await call.engine.store.agents(
+        AgentQuery(
+            owner=call.owner,
+            definition=query.definition,
+            kind=query.kind,
+            text=query.query or None,
+            limit=query.limit,
+            cursor=query.cursor,
+        )
+    )
+    entries = [agent_entry(agent) for agent in page.agents]
+    return answer(AgentList(agents=entries, next_cursor=page.next_cursor))
+
+
+async def read(call: Plain) -> Response:
+    return answer(agent_detail(await call.engine.store.agent(call.owner, call.agent_id)))
+
+
+async def change(call: Call[Nothing, AgentChanges]) -> Response:
+    body = call.body
+    patch = AgentPatch(
+        name=_checked_name(body.name) if isinstance(body.name, str) else body.name,
+        pinned=body.pinned,
+        attributes=UNSET if body.attributes is UNSET else _checked_attributes(body.attributes),
+        model=body.model,
+    )
+    return answer(agent_detail(await call.engine.update(call.owner, call.agent_id, patch)))
+
+
+async def delete(call: Plain) -> Response:
+    await call.engine.delete(call.owner, call.agent_id)
+    return no_content()
+
+
+async def reset(call: Call[Nothing, ResetOrder]) -> Response:
+    await call.engine.reset(call.owner, call.agent_id, reason=call.body.reason)
+    return answer(CommandAnswer(applied=True))
+
+
+async def stop(call: Plain) -> Response:
+    return answer(CommandAnswer(applied=await call.engine.interrupt(call.owner, call.agent_id)))
+
+
+async def compact(call: Plain) -> Response:
+    return answer(CommandAnswer(applied=await call.engine.compact(call.owner, call.agent_id)))
+
+
+async def tools(call: Call[ToolsQuery, Nothing]) -> Response:
+    found = await call.engine.tools_of(call.owner, known_agent_id(call.query.agent))
+    entries = [
+        ToolEntry(
+            name=tool.name,
+            description=tool.description,
+            effect=tool.effect,
+            capabilities=list(tool.capabilities),
+            source=tool.source,
+        )
+        for tool in found
+    ]
+    return answer(ToolList(tools=entries))
+
+
+_AGENT = "/api/agents/{agent_id}"
+
+ENDPOINTS: list[AnyEndpoint] = [
+    Endpoint(
+        method="POST",
+        path="/api/agents",
+        summary="Begin a conversation; with a descriptor, begin it or find it again",
+        run=create,
+        query=Nothing,
+        body=NewAgent,
+        takes="json",
+        status=201,
+        answer=AgentDetail,
+        refuses=(404, 409),
+    ),
+    Endpoint(
+        method="GET",
+        path="/api/agents",
+        summary="List agents, pinned ones first, then by activity",
+        run=list_agents,
+        query=AgentsQuery,
+        body=Nothing,
+        answer=AgentList,
+    ),
+    Endpoint(
+        method="GET",
+        path=_AGENT,
+        summary="Read an agent",
+        run=read,
+        query=Nothing,
+        body=Nothing,
+        answer=AgentDetail,
+        refuses=(404,),
+    ),
+    Endpoint(
+        method="PATCH",
+        path=_AGENT,
+        summary="Rename or pin an agent, set its attributes or its model",
+        run=change,
+        query=Nothing,
+        body=AgentChanges,
+        takes="json",
+        answer=AgentDetail,
+        refuses=(404, 410),
+    ),
+    Endpoint(
+        method="DELETE",
+        path=_AGENT,
+        summary="Delete an agent with its history and files",
+        run=delete,
+        query=Nothing,
+        body=Nothing,
+        status=204,
+        refuses=(404,),
+    ),
+    Endpoint(
+        method="POST",
+        path=f"{_AGENT}/reset",
+        summary="Begin the context anew; the history stays",
+        run=reset,
+        query=Nothing,
+        body=ResetOrder,
+        takes="optional json",
+        answer=CommandAnswer,
+        refuses=(404, 410),
+    ),
+    Endpoint(
+        method="POST",
+        path=f"{_AGENT}/stop",
+        summary="Stop the turn that is going on; the queue stays",
+        run=stop,
+        query=Nothing,
+        body=Nothing,
+        takes="optional json",
+        answer=CommandAnswer,
+        refuses=(404, 410),
+    ),
+    Endpoint(
+        method="POST",
+        path=f"{_AGENT}/compact",
+        summary="Sum up the older part of the context",
+        run=compact,
+        query=Nothing,
+        body=Nothing,
+        takes="optional json",
+        answer=CommandAnswer,
+        refuses=(404, 410, 502),
+    ),
+    Endpoint(
+        method="GET",
+        path="/api/tools",
+        summary="List the tools in an agent's scope",
+        run=tools,
+        query=ToolsQuery,
+        body=Nothing,
+        answer=ToolList,
+        refuses=(404,),
+    ),
+]

@@ -1,0 +1,63 @@
+"""Browsers exchange a one-time code or the token for a cookie, and give it back."""
+
+from msgspec import UNSET
+from starlette.responses import Response
+
+from retinue.errors import UsageError
+from retinue.server.auth import SESSION_SECONDS, client_address
+from retinue.server.endpoints import AnyEndpoint, Call, Endpoint, Plain, answer, no_content
+from retinue.server.wire import LoggedIn, Login, Nothing
+
+
+async def login(call: Call[Nothing, Login]) -> Response:
+    code, token = call.body.code, call.body.token
+    if (code is UNSET) == (token is UNSET):
+        raise UsageError("give either 'code' or 'token'", details={"field": "code"})
+    gate = call.services.gate
+    session = gate.login(
+        code=None if code is UNSET else code,
+        token=None if token is UNSET else token,
+        address=client_address(call.request.scope),
+    )
+    response = answer(LoggedIn(owner=gate.owner))
+    response.set_cookie(
+        gate.cookie, session, max_age=SESSION_SECONDS, path="/", httponly=True, samesite="strict"
+    )
+    return response
+
+
+async def logout(call: Plain) -> Response:
+    """End the browser's session everywhere, its open sockets too."""
+    principal = call.principal
+    if principal is not None and principal.session:
+        call.services.gate.logout(principal.session)
+        call.services.live.end_session(principal.session)
+    response = no_content()
+    response.delete_cookie(call.services.gate.cookie, path="/", httponly=True, samesite="strict")
+    return response
+
+
+ENDPOINTS: list[AnyEndpoint] = [
+    Endpoint(
+        method="POST",
+        path="/api/login",
+        summary="Exchange a one-time code or the token for a browser's cookie",
+        run=login,
+        query=Nothing,
+        body=Login,
+        takes="json",
+        answer=LoggedIn,
+        refuses=(401, 403, 429),
+        is_public=True,
+    ),
+    Endpoint(
+        method="POST",
+        path="/api/logout",
+        summary="End the browser's session",
+        run=logout,
+        query=Nothing,
+        body=Nothing,
+        takes="optional json",
+        status=204,
+    ),
+]

@@ -1,0 +1,307 @@
+"""What goes over the wire: requests, their queries, and answers; camelCase, nothing unknown."""
+
+from datetime import datetime
+from typing import Annotated, Any, Literal
+
+import msgspec
+from msgspec import UNSET, Meta, Struct, UnsetType, field
+
+from retinue.agents.state import TokenSnapshot, TokenStats
+from retinue.events import AgentView, ItemView
+from retinue.messages import FileReference
+
+Kind = Literal["user", "cron", "heartbeat", "system", "subagent", "swarm", "permanent"]
+AgentName = Annotated[str, Meta(min_length=1, max_length=200)]
+DefinitionName = Annotated[str, Meta(min_length=1, max_length=200)]
+ModelName = Annotated[str, Meta(min_length=1, max_length=200)]
+FilePath = Annotated[str, Meta(min_length=1, max_length=4096)]
+Seq = Annotated[int, Meta(ge=0, le=2**53 - 1)]
+AgentKey = Annotated[str, Meta(max_length=64)]
+Attributes = dict[str, Any]
+Stats = dict[str, dict[str, TokenStats]]
+
+
+class Asked(Struct, frozen=True, kw_only=True, rename="camel", forbid_unknown_fields=True):
+    """What clients send: a field that is not known is refused by name."""
+
+
+class Answer(Struct, frozen=True, kw_only=True, rename="camel"):
+    """What clients get: every field is there, also when it is empty."""
+
+
+class Nothing(Asked, frozen=True, kw_only=True):
+    """No fields at all."""
+
+
+# ---------------------------------------------------------------- errors
+
+
+class ErrorDetail(Answer, frozen=True, kw_only=True):
+    """What went wrong: `code` is stable, `message` is for people."""
+
+    code: str
+    message: str
+    details: dict[str, Any] | UnsetType = UNSET
+
+
+class ErrorAnswer(Answer, frozen=True, kw_only=True):
+    """The body of every answer that is not a success."""
+
+    error: ErrorDetail
+
+
+# ---------------------------------------------------------------- health and login
+
+
+class StoreHealth(Answer, frozen=True, kw_only=True):
+    """The store; the numbers only for those who may see them."""
+
+    ok: bool
+    kind: str | UnsetType = UNSET
+    schema: int | UnsetType = UNSET
+    agents: int | UnsetType = UNSET
+    items_open: int | UnsetType = UNSET
+    deliveries_open: int | UnsetType = UNSET
+    cursor: int | UnsetType = UNSET
+    bytes: int | UnsetType = UNSET
+    problems: list[str] | UnsetType = UNSET
+
+
+class Health(Answer, frozen=True, kw_only=True):
+    """That the server is there, and how it is."""
+
+    status: Literal["ok", "degraded"]
+    version: str
+    store: StoreHealth
+
+
+class Login(Asked, frozen=True, kw_only=True):
+    """A one-time code from the printed link, or the token."""
+
+    code: Annotated[str, Meta(min_length=1, max_length=512)] | UnsetType = UNSET
+    token: Annotated[str, Meta(min_length=1, max_length=4096)] | UnsetType = UNSET
+
+
+class LoggedIn(Answer, frozen=True, kw_only=True):
+    """Whose agents the browser now sees."""
+
+    owner: str
+
+
+# ---------------------------------------------------------------- definitions and tools
+
+
+class DefinitionEntry(Answer, frozen=True, kw_only=True):
+    """A definition as people choose it."""
+
+    name: str
+    display_name: str
+    description: str
+    type: Literal["ai_human", "dual_ai", "external"]
+    model: str | None
+    icon: str | None
+    color: str | None
+    file: str
+    is_default: bool
+    ui_visible: bool
+    warnings: list[str]
+
+
+class ProblemEntry(Answer, frozen=True, kw_only=True):
+    """Something that does not load."""
+
+    message: str
+    file: str
+    field: str
+    line: int | None
+    severity: Literal["error", "warning"]
+    using_last_good: bool
+
+
+class DefinitionList(Answer, frozen=True, kw_only=True):
+    """All definitions, and what does not load."""
+
+    definitions: list[DefinitionEntry]
+    problems: list[ProblemEntry]
+
+
+class ToolsQuery(Asked, frozen=True, kw_only=True):
+    """Whose tools."""
+
+    agent: AgentKey
+
+
+class ToolEntry(Answer, frozen=True, kw_only=True):
+    """A tool that the agent may use."""
+
+    name: str
+    description: str
+    effect: Literal["pure", "keyed", "verifiable", "once"]
+    capabilities: list[str]
+    source: str
+
+
+class ToolList(Answer, frozen=True, kw_only=True):
+    """The tools in an agent's scope."""
+
+    tools: list[ToolEntry]
+
+
+# ---------------------------------------------------------------- agents
+
+
+class UserPlace(Asked, frozen=True, kw_only=True, tag_field="type", tag="user"):
+    """A chat that finds the same agent again; other kinds are made by the engine alone."""
+
+    connector: Annotated[str, Meta(min_length=1, max_length=100)]
+    user_id: Annotated[str, Meta(min_length=1, max_length=256)]
+    channel_id: Annotated[str, Meta(min_length=1, max_length=256)]
+
+
+class NewAgent(Asked, frozen=True, kw_only=True):
+    """A conversation to begin; with a descriptor, to begin or to find again."""
+
+    definition: DefinitionName
+    name: AgentName | None = None
+    attributes: Attributes | None = None
+    descriptor: UserPlace | None = None
+
+
+class AgentChanges(Asked, frozen=True, kw_only=True):
+    """What to change; absent stays, null clears."""
+
+    name: AgentName | UnsetType | None = UNSET
+    pinned: bool | UnsetType = UNSET
+    attributes: Attributes | UnsetType = UNSET
+    model: ModelName | UnsetType | None = UNSET
+
+
+class AgentsQuery(Asked, frozen=True, kw_only=True):
+    """Which agents, and which page of them."""
+
+    definition: DefinitionName | None = None
+    kind: Kind | None = None
+    query: Annotated[str, Meta(max_length=200)] | None = None
+    limit: Annotated[int, Meta(ge=1, le=200)] = 50
+    cursor: Annotated[str, Meta(max_length=1000)] | None = None
+
+
+class AgentEntry(AgentView, frozen=True, kw_only=True, omit_defaults=False):
+    """An agent in a list."""
+
+
+class AgentDetail(AgentEntry, frozen=True, kw_only=True):
+    """An agent with what it has used so far."""
+
+    tokens: TokenSnapshot | None = None
+    stats: dict[str, dict[str, TokenStats]] = field(
+        default_factory=dict[str, dict[str, TokenStats]]
+    )
+
+
+class AgentList(Answer, frozen=True, kw_only=True):
+    """One page of agents, pinned first, then by activity."""
+
+    agents: list[AgentEntry]
+    next_cursor: str | None
+
+
+class CommandAnswer(Answer, frozen=True, kw_only=True):
+    """Whether there was anything to do."""
+
+    applied: bool
+
+
+class ResetOrder(Asked, frozen=True, kw_only=True):
+    """A reset; the reason is recorded with it."""
+
+    reason: Annotated[str, Meta(max_length=1000)] = ""
+
+
+# ---------------------------------------------------------------- messages
+
+
+class NewMessage(Asked, frozen=True, kw_only=True):
+    """What to tell an agent; the same `key` again gives the first message again."""
+
+    content: str
+    attachments: Annotated[list[FilePath], Meta(max_length=32)] = []
+    silent: bool = False
+    key: Annotated[str, Meta(min_length=1, max_length=256)] | None = None
+
+
+class Admission(Answer, frozen=True, kw_only=True):
+    """The message is stored, and will have exactly one final fate."""
+
+    id: str
+    agent_id: str
+    fate: str
+    position: int
+    repeated: bool
+
+
+class WaitQuery(Asked, frozen=True, kw_only=True):
+    """How many seconds to wait for a final fate."""
+
+    wait: Annotated[float, Meta(ge=0, le=3600)] = 0
+
+
+class MessageAnswer(ItemView, frozen=True, kw_only=True, omit_defaults=False):
+    """A message, where it is, and what became of it."""
+
+    position: int = 0
+    reply: str = ""
+    waiting_until: datetime | None = None
+
+
+class MessageList(Answer, frozen=True, kw_only=True):
+    """Messages without a final fate, in the order of admission."""
+
+    items: list[MessageAnswer]
+
+
+# ---------------------------------------------------------------- history, files, events
+
+
+class HistoryQuery(Asked, frozen=True, kw_only=True):
+    """Records after a seq, or the last ones before it."""
+
+    after: Seq | None = None
+    before: Seq | None = None
+    limit: Annotated[int, Meta(ge=1, le=1000)] = 100
+
+
+class HistoryPage(Answer, frozen=True, kw_only=True):
+    """Records, oldest first; `cursor` is the next `after`, `first` the next `before`."""
+
+    records: list[msgspec.Raw]
+    cursor: int
+    first: int
+    has_more: bool
+
+
+class FilesQuery(Asked, frozen=True, kw_only=True):
+    """Which folder, and whether with what is in its folders."""
+
+    path: FilePath = "/"
+    recursive: bool = False
+
+
+class FileList(Answer, frozen=True, kw_only=True):
+    """Files of an agent's own tree."""
+
+    files: list[FileReference]
+
+
+class EventsQuery(Asked, frozen=True, kw_only=True):
+    """Where to go on, and whose events."""
+
+    after: Seq | None = None
+    agent: AgentKey | None = None
+
+
+class Subscribe(Asked, frozen=True, kw_only=True, tag_field="type", tag="subscribe"):
+    """What a WebSocket client sends, as often as it likes."""
+
+    after: Seq | None = None
+    agent: AgentKey | None = None
