@@ -4,25 +4,21 @@ import asyncio
 import logging
 from collections import OrderedDict
 from collections.abc import AsyncIterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import datetime
-from random import Random
 from typing import Any
 
 from retinue.agents.descriptor import Descriptor, UserDescriptor, is_foreground
 from retinue.agents.fate import is_final
 from retinue.agents.inbox import Item, Sender
 from retinue.agents.state import AgentState
-from retinue.clock import Clock
-from retinue.definitions.catalog import Catalog
 from retinue.engine.admission import checked_text, new_message
-from retinue.engine.delivery import Deliver, Outbox
+from retinue.engine.delivery import Outbox
 from retinue.engine.dispatch import Dispatch, LocalDispatch, Priority
 from retinue.engine.feed import Feed
 from retinue.engine.limits import limits_of
 from retinue.engine.prompting import make_plan
 from retinue.engine.replies import reply_text
-from retinue.engine.runner import Parts, Runner
 from retinue.engine.warm import (
     AgentPatch,
     Change,
@@ -34,15 +30,14 @@ from retinue.engine.warm import (
     Stop,
     Warm,
 )
+from retinue.engine.wiring import World, make_runner
 from retinue.errors import FencedError, NotFoundError, UsageError
 from retinue.events import DefinitionsEvent, Event
 from retinue.ids import AgentId, ItemId, OwnerId, new_agent_id, new_id
 from retinue.messages import FileReference, clean_json
-from retinue.models.port import Models
-from retinue.settings import Settings
-from retinue.stores.port import Agent, NewAgent, Offset, Post, Receipt, Store
+from retinue.stores.port import Agent, NewAgent, Offset, Post, Receipt
 from retinue.stores.port import Change as StoredChange
-from retinue.tools.port import AgentFiles, FileTrees, Tool, Toolbox
+from retinue.tools.port import AgentFiles, Tool
 
 logger = logging.getLogger(__name__)
 
@@ -57,21 +52,6 @@ class Outcome:
     position: int  # 0 when running or final
     reply: str  # the answering text, or in words what happened instead
     waiting_until: datetime | None = None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class World:
-    """Everything that an engine works with; the composition root fills it in."""
-
-    store: Store
-    models: Models
-    toolbox: Toolbox
-    catalog: Catalog
-    settings: Settings
-    clock: Clock
-    trees: FileTrees
-    connectors: Mapping[str, Deliver] = field(default_factory=dict[str, Deliver])
-    random: Random = field(default_factory=Random)
 
 
 class Engine:
@@ -92,21 +72,7 @@ class Engine:
         self._dispatch = dispatch or LocalDispatch(
             foreground=limits.foreground, background=limits.background, clock=world.clock
         )
-        self._runner = Runner(
-            Parts(
-                store=world.store,
-                models=world.models,
-                toolbox=world.toolbox,
-                catalog=world.catalog,
-                trees=world.trees,
-                clock=world.clock,
-                limits=limits,
-                default_model=world.settings.model,
-                feed=self._feed,
-                connectors=world.connectors,
-                random=world.random,
-            )
-        )
+        self._runner = make_runner(world, limits, self._feed)
         self._warm: OrderedDict[AgentId, Warm] = OrderedDict()
         self._running: set[AgentId] = set()
         self._commands: dict[AgentId, list[Command]] = {}
@@ -129,7 +95,7 @@ class Engine:
 
     async def stop(self) -> None:
         """Begin nothing new and break off what runs; turns resume at the next start."""
-        self._runner.is_stopping = True
+        self._runner.begin_stopping()
         self._feed.close()
         for agent_id in list(self._running):
             if agent_id in self._warm:

@@ -1,0 +1,143 @@
+"""The model's part of a turn: ask, take the answer in, and decide what a failure means."""
+
+import logging
+from random import Random
+
+from retinue.clock import Clock
+from retinue.engine import steps
+from retinue.engine.actions import ends_turn
+from retinue.engine.asking import ask, with_images
+from retinue.engine.committing import Committer, Interrupted
+from retinue.engine.compaction import prune_cut
+from retinue.engine.equipment import Equipment
+from retinue.engine.feed import Feed
+from retinue.engine.making_room import RoomMaker
+from retinue.engine.prompting import Plan
+from retinue.engine.retrying import GiveUp, after_failure
+from retinue.engine.streaming import Narrator
+from retinue.engine.warm import Warm
+from retinue.errors import ContextTooLongError, ModelError, RetinueError
+from retinue.failpoints import reach
+from retinue.models.port import Completed, Model, ModelRequest
+from retinue.tools.port import FileTrees
+
+logger = logging.getLogger(__name__)
+
+
+class ModelCaller:
+    """Makes one model call and commits what came of it."""
+
+    def __init__(
+        self,
+        *,
+        committer: Committer,
+        equipment: Equipment,
+        room: RoomMaker,
+        feed: Feed,
+        trees: FileTrees,
+        clock: Clock,
+        random: Random,
+    ) -> None:
+        self._committer = committer
+        self._equipment = equipment
+        self._room = room
+        self._feed = feed
+        self._trees = trees
+        self._clock = clock
+        self._random = random
+
+    async def call(self, warm: Warm) -> None:
+        models = 1
+        try:
+            plan = await self._equipment.plan(warm)
+            models = len(plan.models) + bool(warm.state.model)
+            model, models = await self._equipment.model(warm, plan)
+        except ModelError as error:
+            await self._model_failed(warm, error, models)
+            return
+        except RetinueError as error:
+            await self._committer.fail(warm, "definition", error.message)
+            return
+        if self._room.is_needed(warm):
+            return  # now that the model's window is known, the next decision makes room first
+        await self._ask(warm, plan, model, models)
+
+    async def _ask(self, warm: Warm, plan: Plan, model: Model, models: int) -> None:
+        clock = self._clock
+        estimated = self._equipment.estimate(warm)
+        began = clock.monotonic()
+        narrator = Narrator(self._feed, warm, model.name)
+        try:
+            completed = await self._committer.interruptibly(
+                warm, self._answer(warm, plan, model, narrator)
+            )
+        except Interrupted:
+            narrator.discard()
+            raise
+        except ContextTooLongError as error:
+            narrator.discard()
+            await self._overflowed(warm, error)
+            return
+        except ModelError as error:
+            narrator.discard()
+            await self._model_failed(warm, error, models)
+            return
+        reach("model:after")
+        draft = self._committer.draft(warm)
+        record = steps.responded(
+            draft,
+            completed,
+            model=model.name,
+            estimated=estimated,
+            duration_ms=round((clock.monotonic() - began) * 1000),
+        )
+        if ends_turn(record):
+            steps.answered(draft, warm, record, self._committer.connectors)
+        warm.is_recovered = False
+        await self._committer.commit(warm, draft, "response")
+
+    async def _answer(self, warm: Warm, plan: Plan, model: Model, narrator: Narrator) -> Completed:
+        messages = warm.context.messages
+        if warm.context.images:
+            messages = await with_images(messages, self._trees.tree(warm.id))
+        turn = warm.state.turn
+        request = ModelRequest(
+            system=plan.system,
+            messages=messages,
+            tools=plan.specs,
+            session=warm.id,
+            attempt=turn.attempt if turn else 0,
+        )
+        reach("model:before")
+        return await ask(model, request, narrator.show if self._feed.is_watched else None)
+
+    async def _model_failed(self, warm: Warm, error: ModelError, models: int) -> None:
+        turn = warm.state.turn
+        assert turn is not None
+        logger.warning(
+            "a model call failed",
+            extra={"agent_id": warm.id, "attempt": turn.attempt, "error": error.message},
+        )
+        now = self._clock.now()
+        decision = after_failure(
+            turn,
+            error,
+            models=models,
+            now=now,
+            jitter=self._random.random(),
+            limits=self._equipment.limits,
+        )
+        if isinstance(decision, GiveUp):
+            await self._committer.fail(warm, error.code, decision.reason)
+            return
+        draft = self._committer.draft(warm)
+        steps.retrying(draft, error, decision)
+        await self._committer.commit(warm, draft, "retry")
+
+    async def _overflowed(self, warm: Warm, error: ModelError) -> None:
+        turn = warm.state.turn
+        limit = self._equipment.limit(warm)
+        if turn is None or turn.overflowed or prune_cut(warm.history.records, limit) is None:
+            await self._committer.fail(warm, error.code, error.message)
+        else:
+            await self._room.prune(warm, "overflow")

@@ -1,0 +1,72 @@
+"""Putting what was done on disk, and breaking off what takes too long for a command to wait."""
+
+import asyncio
+import logging
+from collections.abc import Awaitable, Mapping
+from typing import Any, TypeVar
+
+from retinue.clock import Clock
+from retinue.engine import steps
+from retinue.engine.warm import Draft, Warm
+from retinue.errors import StoreFullError
+from retinue.failpoints import reach
+from retinue.stores.port import Store
+
+logger = logging.getLogger(__name__)
+
+_STORE_RETRY_SECONDS = 1.0
+
+ResultT = TypeVar("ResultT")
+
+
+class Interrupted(Exception):  # noqa: N818  a signal within the engine, not an error
+    """The work was broken off because a command came or the process is stopping."""
+
+
+class Committer:
+    """The one way from a draft to the store, and from there to the agent's memory."""
+
+    def __init__(self, *, store: Store, clock: Clock, connectors: Mapping[str, Any]) -> None:
+        self._store = store
+        self._clock = clock
+        self.connectors = connectors
+        self.is_stopping = False
+
+    def draft(self, warm: Warm) -> Draft:
+        return warm.draft(self._clock.now())
+
+    async def fail(self, warm: Warm, code: str, reason: str) -> None:
+        """End the turn without an answer."""
+        draft = self.draft(warm)
+        steps.failed(draft, warm, code, reason, self.connectors)
+        await self.commit(warm, draft, "fail")
+
+    async def commit(self, warm: Warm, draft: Draft, name: str = "state") -> None:
+        """Commit, waiting as long as the disk has no room: what was done must not be done again."""
+        commit = warm.commit_of(draft)
+        while True:
+            try:
+                reach(f"{name}:before")
+                await self._store.commit(commit)
+                reach(f"{name}:after")
+                break
+            except StoreFullError as error:
+                logger.error("the store takes nothing: %s", error, extra={"agent_id": warm.id})
+                if self.is_stopping:
+                    raise
+                await self._clock.sleep(_STORE_RETRY_SECONDS)
+        warm.apply(draft)
+
+    async def interruptibly(self, warm: Warm, work: Awaitable[ResultT]) -> ResultT:
+        """Await something that a command or the end of the process may break off."""
+        task = asyncio.current_task()
+        warm.begin_work()
+        try:
+            return await work
+        except asyncio.CancelledError:
+            if (warm.commands or self.is_stopping) and task is not None:
+                task.uncancel()
+                raise Interrupted from None
+            raise
+        finally:
+            warm.end_work()

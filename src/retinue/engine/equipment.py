@@ -1,0 +1,79 @@
+"""What a turn works with right now: its plan, its tools, and the model whose try it is."""
+
+from collections.abc import Mapping
+
+from retinue.agents.tokens import corrected_tokens, estimated_tokens
+from retinue.clock import Clock
+from retinue.definitions.catalog import Catalog
+from retinue.engine.actions import Pressure
+from retinue.engine.compaction import pressure_of
+from retinue.engine.limits import Limits
+from retinue.engine.prompting import Plan, Planner
+from retinue.engine.warm import Warm
+from retinue.models.port import Model, Models
+from retinue.tools.port import Tool, Toolbox
+
+_TOOLS_FRESH_SECONDS = 0.2
+
+
+class Equipment:
+    """Looks things up for a step; cheap enough to be asked before each one."""
+
+    def __init__(
+        self,
+        *,
+        catalog: Catalog,
+        toolbox: Toolbox,
+        models: Models,
+        clock: Clock,
+        limits: Limits,
+        default_model: str,
+    ) -> None:
+        self._catalog = catalog
+        self._toolbox = toolbox
+        self._models = models
+        self._clock = clock
+        self.limits = limits
+        self._planner = Planner(default_model)
+        self._known_models: dict[str, Model] = {}
+        self._known_tools: Mapping[str, Tool] = {}
+        self._tools_until = float("-inf")
+
+    async def plan(self, warm: Warm) -> Plan:
+        self._catalog.refresh()
+        definition = self._catalog.definition(warm.definition)
+        plan = self._planner.plan(definition, await self.tools())
+        warm.overhead = plan.overhead
+        return plan
+
+    async def tools(self) -> Mapping[str, Tool]:
+        """Ask for the tools at most five times a second: it looks at files."""
+        now = self._clock.monotonic()
+        if now >= self._tools_until:
+            self._known_tools = await self._toolbox.tools()
+            self._tools_until = now + _TOOLS_FRESH_SECONDS
+        return self._known_tools
+
+    async def model(self, warm: Warm, plan: Plan) -> tuple[Model, int]:
+        """The model whose try it is, and how many there are."""
+        names = [warm.state.model, *plan.models] if warm.state.model else plan.models
+        turn = warm.state.turn
+        index = min(turn.model_index, len(names) - 1) if turn else 0
+        name = names[index]
+        model = self._known_models.get(name)
+        if model is None:
+            model = self._known_models[name] = await self._models.get(name)
+        warm.model_limit = model.window
+        return model, len(names)
+
+    def pressure(self, warm: Warm) -> Pressure:
+        last = warm.state.tokens
+        tokens = corrected_tokens(self.estimate(warm), last, last.model if last else "")
+        return pressure_of(tokens, self.limit(warm))
+
+    def limit(self, warm: Warm) -> int:
+        limit = self.limits.context_tokens
+        return min(limit, warm.model_limit) if warm.model_limit else limit
+
+    def estimate(self, warm: Warm) -> int:
+        return estimated_tokens(warm.context.characters + warm.overhead)

@@ -1,0 +1,118 @@
+"""The tools' part of a turn: run calls and commit each result with its effects."""
+
+import asyncio
+from collections.abc import Awaitable, Callable, Sequence
+
+from retinue.engine import steps
+from retinue.engine.actions import RunTools
+from retinue.engine.committing import Committer
+from retinue.engine.equipment import Equipment
+from retinue.engine.feed import Feed
+from retinue.engine.tooling import CallResult, Tooling, closing
+from retinue.engine.warm import Warm
+from retinue.errors import ConflictError, NotFoundError, RetinueError, TerminatedError
+from retinue.events import ToolEvent
+from retinue.failpoints import reach
+from retinue.messages import CallPart
+
+
+class ToolRunner:
+    """Runs calls: together where all of them are pure, else in order."""
+
+    def __init__(
+        self,
+        *,
+        committer: Committer,
+        equipment: Equipment,
+        tooling: Tooling,
+        feed: Feed,
+    ) -> None:
+        self._committer = committer
+        self._equipment = equipment
+        self._tooling = tooling
+        self._feed = feed
+
+    async def run(self, warm: Warm, action: RunTools) -> None:
+        try:
+            plan = await self._equipment.plan(warm)
+        except RetinueError as error:
+            await self._committer.fail(warm, "definition", error.message)
+            return
+        tools = await self._equipment.tools()
+        allowed = action.calls[: self._equipment.limits.calls_per_response]
+
+        async def run(call: CallPart) -> CallResult:
+            show = self._progress(warm, call)
+            return await self._tooling.run(
+                warm, plan, call, tools=tools, is_in_doubt=call is action.in_doubt, show=show
+            )
+
+        are_pure = all((tool := tools.get(c.name)) and tool.effect == "pure" for c in allowed)
+        if are_pure and len(allowed) > 1:
+            await self._run_together(warm, allowed, run)
+        else:
+            for call in allowed:
+                reach("tool:before")
+                result = await self._committer.interruptibly(warm, run(call))
+                reach("tool:after")
+                await self._commit_result(warm, call, result)
+                warm.is_recovered = False
+                if warm.commands or self._committer.is_stopping:
+                    return
+        await self._skip(warm, action.calls[len(allowed) :])
+
+    async def _run_together(
+        self,
+        warm: Warm,
+        calls: Sequence[CallPart],
+        run: Callable[[CallPart], Awaitable[CallResult]],
+    ) -> None:
+        tasks = {asyncio.ensure_future(run(call)): call for call in calls}
+        try:
+            pending = set(tasks)
+            while pending:
+                done, pending = await self._committer.interruptibly(
+                    warm, asyncio.wait(pending, return_when=asyncio.FIRST_COMPLETED)
+                )
+                reach("tool:after")
+                for task in done:
+                    await self._commit_result(warm, tasks[task], task.result())
+        finally:
+            for task in tasks:
+                task.cancel()
+            await asyncio.gather(*tasks, return_exceptions=True)
+
+    async def _commit_result(self, warm: Warm, call: CallPart, result: CallResult) -> None:
+        draft = self._committer.draft(warm)
+        steps.ran(draft, result)
+        try:
+            await self._committer.commit(warm, draft, "result")
+        except (NotFoundError, TerminatedError, ConflictError) as error:
+            # What the tool asked for cannot be done, so none of it is: the model is told.
+            draft = self._committer.draft(warm)
+            steps.ran(draft, CallResult(record=closing(call, "error", error.message)))
+            await self._committer.commit(warm, draft, "result")
+
+    async def _skip(self, warm: Warm, calls: Sequence[CallPart]) -> None:
+        if calls:
+            draft = self._committer.draft(warm)
+            most = self._equipment.limits.calls_per_response
+            for call in calls:
+                text = f"Not run: at most {most} calls of one response are."
+                draft.add(closing(call, "skipped", text))
+            await self._committer.commit(warm, draft, "result")
+
+    def _progress(self, warm: Warm, call: CallPart) -> Callable[[str], None]:
+        feed = self._feed
+
+        def show(text: str) -> None:
+            if feed.is_watched:
+                event = ToolEvent(
+                    agent_id=warm.id, call=call.id, name=call.name, state="progress", text=text
+                )
+                feed.live(warm.owner, warm.id, event)
+
+        if feed.is_watched:
+            started = ToolEvent(agent_id=warm.id, call=call.id, name=call.name, state="started")
+            feed.live(warm.owner, warm.id, started)
+        return show

@@ -1,0 +1,74 @@
+"""What an engine is made of, and how its parts are put together."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from random import Random
+
+from retinue.clock import Clock
+from retinue.definitions.catalog import Catalog
+from retinue.engine.calling import ModelCaller
+from retinue.engine.committing import Committer
+from retinue.engine.delivery import Deliver
+from retinue.engine.equipment import Equipment
+from retinue.engine.feed import Feed
+from retinue.engine.limits import Limits
+from retinue.engine.making_room import RoomMaker
+from retinue.engine.runner import Runner
+from retinue.engine.tool_running import ToolRunner
+from retinue.engine.tooling import Tooling
+from retinue.models.port import Models
+from retinue.settings import Settings
+from retinue.stores.port import Store
+from retinue.tools.port import FileTrees, Toolbox
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class World:
+    """Everything that an engine works with; the composition root fills it in."""
+
+    store: Store
+    models: Models
+    toolbox: Toolbox
+    catalog: Catalog
+    settings: Settings
+    clock: Clock
+    trees: FileTrees
+    connectors: Mapping[str, Deliver] = field(default_factory=dict[str, Deliver])
+    random: Random = field(default_factory=Random)
+
+
+def make_runner(world: World, limits: Limits, feed: Feed) -> Runner:
+    committer = Committer(store=world.store, clock=world.clock, connectors=world.connectors)
+    equipment = Equipment(
+        catalog=world.catalog,
+        toolbox=world.toolbox,
+        models=world.models,
+        clock=world.clock,
+        limits=limits,
+        default_model=world.settings.model,
+    )
+    room = RoomMaker(committer=committer, equipment=equipment)
+    caller = ModelCaller(
+        committer=committer,
+        equipment=equipment,
+        room=room,
+        feed=feed,
+        trees=world.trees,
+        clock=world.clock,
+        random=world.random,
+    )
+    tools = ToolRunner(
+        committer=committer,
+        equipment=equipment,
+        tooling=Tooling(trees=world.trees, clock=world.clock, limits=limits),
+        feed=feed,
+    )
+    return Runner(
+        store=world.store,
+        clock=world.clock,
+        committer=committer,
+        equipment=equipment,
+        room=room,
+        caller=caller,
+        tools=tools,
+    )
