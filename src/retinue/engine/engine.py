@@ -8,6 +8,8 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
+from msgspec import Struct
+
 from retinue.agents.descriptor import Descriptor, UserDescriptor, is_foreground
 from retinue.agents.fate import is_final
 from retinue.agents.inbox import Item, Sender
@@ -34,7 +36,7 @@ from retinue.engine.wiring import World, make_runner
 from retinue.errors import FencedError, NotFoundError, UsageError
 from retinue.events import DefinitionsEvent, Event
 from retinue.ids import AgentId, ItemId, OwnerId, new_agent_id, new_id
-from retinue.messages import FileReference, clean_json
+from retinue.messages import AnyRecord, FileReference, clean_json
 from retinue.stores.port import Agent, NewAgent, Offset, Post, Receipt
 from retinue.stores.port import Change as StoredChange
 from retinue.tools.port import AgentFiles, Tool
@@ -52,6 +54,13 @@ class Outcome:
     position: int  # 0 when running or final
     reply: str  # the answering text, or in words what happened instead
     waiting_until: datetime | None = None
+
+
+class _Ended(Struct, frozen=True):
+    """An item that ended, with the record that answers it when that was committed with it."""
+
+    item: Item
+    reply: AnyRecord | None
 
 
 class Engine:
@@ -76,7 +85,7 @@ class Engine:
         self._warm: OrderedDict[AgentId, Warm] = OrderedDict()
         self._running: set[AgentId] = set()
         self._commands: dict[AgentId, list[Command]] = {}
-        self._waiters: dict[ItemId, list[asyncio.Future[Item]]] = {}
+        self._waiters: dict[ItemId, list[asyncio.Future[_Ended]]] = {}
         self._open: dict[ItemId, Item] = {}
         self._crashed: set[AgentId] = set()
         self._unlisten = world.store.listen(self._follow)
@@ -166,49 +175,41 @@ class Engine:
 
     async def outcome(self, owner: OwnerId, item_id: ItemId, *, wait_seconds: float = 0) -> Outcome:
         """What became of an item, waiting for its end at most that long."""
-        known = self._open.get(item_id)
-        if known is None or not wait_seconds or known.agent_id not in self._warm:
-            item, position = await self.store.item(owner, item_id)
-        else:
+        known = self._open.get(item_id) if wait_seconds else None
+        warm = self._warm.get(known.agent_id) if known else None
+        if known is not None and warm is not None and warm.owner == owner:
             item, position = known, 0
+        else:
+            item, position = await self.store.item(owner, item_id)
         if wait_seconds > 0 and not is_final(item.fate):
-            ended = await self._ending(item, wait_seconds)
-            item, position = (ended, 0) if ended else await self.store.item(owner, item_id)
+            ended = await self._ending(owner, item, wait_seconds)
+            if ended is not None and (ended.reply or ended.item.reply_seq is None):
+                return Outcome(item=ended.item, position=0, reply=_words(ended.item, ended.reply))
+            item, position = await self.store.item(owner, item_id)
         return await self._outcome(owner, item, position)
 
     async def _outcome(self, owner: OwnerId, item: Item, position: int) -> Outcome:
-        warm = self._warm.get(item.agent_id)
-        if warm is not None and warm.owner != owner:
-            raise NotFoundError(f"no message {item.id!r}")
-        text = ""
+        record = None
         if item.reply_seq is not None:
-            record = (
-                next((r for r in reversed(warm.history.records) if r.seq == item.reply_seq), None)
-                if warm
-                else None
-            )
-            record = record or await self.store.record(owner, item.agent_id, item.reply_seq)
-            text = reply_text(record)
-        elif is_final(item.fate):
-            text = item.reason
-        until = warm.state.turn.retry_at if warm and warm.state.turn else None
+            record = await self.store.record(owner, item.agent_id, item.reply_seq)
+        until = None
+        if item.fate == "running":
+            turn = (await self.store.agent(owner, item.agent_id)).state.turn
+            until = turn.retry_at if turn else None
         return Outcome(
-            item=item,
-            position=position,
-            reply=text,
-            waiting_until=until if item.fate == "running" else None,
+            item=item, position=position, reply=_words(item, record), waiting_until=until
         )
 
-    async def _ending(self, item: Item, seconds: float) -> Item | None:
-        waiter: asyncio.Future[Item] = asyncio.get_running_loop().create_future()
+    async def _ending(self, owner: OwnerId, item: Item, seconds: float) -> _Ended | None:
+        waiter: asyncio.Future[_Ended] = asyncio.get_running_loop().create_future()
         waiters = self._waiters.setdefault(item.id, [])
         waiters.append(waiter)
         try:
             if item.id not in self._open:
                 # It may have ended between reading it and listening for it.
-                current, _ = await self.store.item(self._owner_of(item), item.id)
+                current, _ = await self.store.item(owner, item.id)
                 if is_final(current.fate):
-                    return current
+                    return None
             return await asyncio.wait_for(waiter, seconds)
         except TimeoutError:
             return None
@@ -276,15 +277,21 @@ class Engine:
                 if item.fate == "queued":
                     self._admitted(change, item)
                 elif is_final(item.fate):
-                    self._open.pop(item.id, None)
-                    for waiter in self._waiters.get(item.id, ()):
-                        if not waiter.done():
-                            waiter.set_result(item)
+                    self._ended(change, item)
             if change.is_deleted:
                 self._warm.pop(change.agent_id, None)
         if self._feed.is_watched:
             self._feed.publish(changes)
         self._outbox.nudge()
+
+    def _ended(self, change: StoredChange, item: Item) -> None:
+        self._open.pop(item.id, None)
+        waiters = self._waiters.get(item.id)
+        if waiters:
+            reply = next((r for r in change.records if r.seq == item.reply_seq), None)
+            for waiter in waiters:
+                if not waiter.done():
+                    waiter.set_result(_Ended(item=item, reply=reply))
 
     def _admitted(self, change: StoredChange, item: Item) -> None:
         self._open[item.id] = item
@@ -397,9 +404,9 @@ class Engine:
             known = ", ".join(sorted(tags)) or "none"
             raise UsageError(f"no system agent has the tag {tag!r} (configured: {known})")
 
-    def _owner_of(self, item: Item) -> OwnerId:
-        warm = self._warm.get(item.agent_id)
-        return warm.owner if warm else OwnerId("")
+
+def _words(item: Item, reply: AnyRecord | None) -> str:
+    return reply_text(reply) if reply is not None or not is_final(item.fate) else item.reason
 
 
 def _priority(agent: Agent) -> Priority:

@@ -1,0 +1,136 @@
+"""The composition root: the only module that names concrete adapters."""
+
+import os
+import secrets
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from retinue.clock import Clock, SystemClock
+from retinue.definitions.catalog import Catalog
+from retinue.engine.delivery import Deliver
+from retinue.engine.engine import Engine
+from retinue.engine.wiring import World
+from retinue.models.port import Model
+from retinue.models.registry import ModelRegistry
+from retinue.settings import Settings, load_settings
+from retinue.stores.sqlite.store import SqliteStore
+from retinue.stores.trees import FileTrees
+from retinue.tools.builtin.toolbox import BuiltinToolbox
+from retinue.tools.port import Toolbox
+from retinue.tools.project import ProjectToolbox
+from retinue.tools.toolbox import CombinedToolbox
+
+_TOKEN_BYTES = 32
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Extras:
+    """What tests, the bench and `verify` put in beside or instead of the real parts."""
+
+    models: Mapping[str, Model] = field(default_factory=dict[str, Model])
+    tools: Toolbox | None = None
+    connectors: Mapping[str, Deliver] = field(default_factory=dict[str, Deliver])
+    clock: Clock = field(default_factory=SystemClock)
+    settings: Settings | None = None
+
+
+@dataclass(slots=True, kw_only=True)
+class App:
+    """A project that is open: its engine runs until `close`."""
+
+    settings: Settings
+    engine: Engine
+    store: SqliteStore
+    models: ModelRegistry
+    toolbox: CombinedToolbox
+    trees: FileTrees
+    token: str
+    has_own_token: bool  # set by the operator, so that other machines may be let in
+
+    async def close(self) -> None:
+        await self.engine.stop()
+        await self.models.close()
+        await self.store.close()
+
+
+async def open_app(
+    project_dir: Path,
+    env: Mapping[str, str],
+    *,
+    extras: Extras | None = None,
+    starts: bool = True,
+    rebuilds: bool = False,
+) -> App:
+    """Open a project's store and, unless told otherwise, begin to work."""
+    extras = extras or Extras()
+    settings = extras.settings or load_settings(project_dir, env)
+    store = SqliteStore(settings.data_dir, clock=extras.clock)
+    await store.open()
+    try:
+        app = await _assembled(settings, store, env, extras)
+    except BaseException:
+        await store.close()
+        raise
+    if starts:
+        await app.engine.start()
+    return app
+
+
+async def _assembled(
+    settings: Settings, store: SqliteStore, env: Mapping[str, str], extras: Extras
+) -> App:
+    toolbox = _toolbox(settings, extras)
+    models = ModelRegistry.from_settings(settings, env, clock=extras.clock, extra=extras.models)
+    catalog = Catalog(settings.project_dir, extras.clock)
+    catalog.refresh()
+    trees = FileTrees(settings.data_dir)
+    world = World(
+        store=store,
+        models=models,
+        toolbox=toolbox,
+        catalog=catalog,
+        settings=settings,
+        clock=extras.clock,
+        trees=trees,
+        connectors=extras.connectors,
+    )
+    token, is_own = _token(settings)
+    return App(
+        settings=settings,
+        engine=Engine(world),
+        store=store,
+        models=models,
+        toolbox=toolbox,
+        trees=trees,
+        token=token,
+        has_own_token=is_own,
+    )
+
+
+def _toolbox(settings: Settings, extras: Extras) -> CombinedToolbox:
+    sources: list[Toolbox] = [BuiltinToolbox(clock=extras.clock)]
+    if extras.tools is not None:
+        sources.append(extras.tools)
+    sources.append(ProjectToolbox(settings.project_dir / "tools"))
+    return CombinedToolbox(*sources)
+
+
+def _token(settings: Settings) -> tuple[str, bool]:
+    """The operator's token, or the one that the first start made and kept."""
+    if settings.server.token is not None:
+        return settings.server.token.reveal(), True
+    path = settings.data_dir / "token"
+    try:
+        kept = path.read_text(encoding="ascii").strip()
+        if kept:
+            return kept, False
+    except FileNotFoundError:
+        pass
+    token = secrets.token_urlsafe(_TOKEN_BYTES)
+    draft = path.with_suffix(".new")
+    descriptor = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
+    with os.fdopen(descriptor, "w", encoding="ascii") as file:
+        file.write(f"{token}\n")
+    draft.replace(path)
+    return token, False

@@ -1,0 +1,241 @@
+"""Each agent's own file tree: nothing gets out of it, by name or by link."""
+
+import asyncio
+import errno
+import hashlib
+import mimetypes
+import os
+import stat
+from collections.abc import Generator, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path, PurePosixPath
+
+from retinue.errors import NotFoundError, StoreFullError, UsageError
+from retinue.ids import AgentId, is_agent_id, new_id
+from retinue.messages import FileReference
+
+LARGEST_FILE = 64 * 1024 * 1024
+_LONGEST_PATH = 1024
+_LONGEST_NAME = 255
+_DIRECTORY = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
+
+
+class FileTrees:
+    """The trees below one data directory."""
+
+    def __init__(self, data_dir: Path, *, largest_file: int = LARGEST_FILE) -> None:
+        self._agents = data_dir / "agents"
+        self._largest_file = largest_file
+
+    def tree(self, agent_id: AgentId) -> "FileTree":
+        if not is_agent_id(agent_id):
+            raise NotFoundError(f"no agent {agent_id!r}")
+        return FileTree(self._agents / agent_id / "files", largest_file=self._largest_file)
+
+
+class FileTree:
+    """One agent's files. Every path is walked part by part, and no link is followed."""
+
+    def __init__(self, root: Path, *, largest_file: int = LARGEST_FILE) -> None:
+        self._root = root
+        self._largest_file = largest_file
+
+    async def read(self, path: str) -> bytes:
+        return await asyncio.to_thread(self._read, parts_of(path))
+
+    async def write(self, path: str, data: bytes) -> FileReference:
+        return await asyncio.to_thread(self._write, parts_of(path), data)
+
+    async def append(self, path: str, data: bytes) -> FileReference:
+        return await asyncio.to_thread(self._append, parts_of(path), data)
+
+    async def delete(self, path: str) -> None:
+        await asyncio.to_thread(self._delete, parts_of(path))
+
+    async def list(self, path: str = "/", *, recursive: bool = False) -> Sequence[FileReference]:
+        return await asyncio.to_thread(self._list, parts_of(path, is_folder=True), recursive)
+
+    async def stat(self, path: str) -> FileReference:
+        return await asyncio.to_thread(self._stat, parts_of(path))
+
+    def real_path(self, path: str) -> PurePosixPath:
+        """Where it is on this machine; the folder of the tree is made when it is missing."""
+        parts = parts_of(path, is_folder=True)
+        self._root.mkdir(parents=True, exist_ok=True, mode=0o700)
+        with self._folder(parts[:-1]) as folder:
+            if parts:
+                _refuse_link(parts[-1], folder)
+        return PurePosixPath(self._root, *parts)
+
+    @contextmanager
+    def _folder(self, parts: Sequence[str], *, makes: bool = False) -> Generator[int]:
+        """Open a folder of the tree, walking from its root."""
+        if makes:
+            self._root.mkdir(parents=True, exist_ok=True, mode=0o700)
+        current = _opened(str(self._root), None, "/")
+        try:
+            for index, part in enumerate(parts):
+                if makes:
+                    _make_folder(part, current)
+                inner = _opened(part, current, "/" + "/".join(parts[: index + 1]))
+                os.close(current)
+                current = inner
+            yield current
+        finally:
+            os.close(current)
+
+    def _read(self, parts: Sequence[str]) -> bytes:
+        with self._folder(parts[:-1]) as folder, _told(parts):
+            descriptor = os.open(
+                parts[-1], os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC, dir_fd=folder
+            )
+            with os.fdopen(descriptor, "rb") as file:
+                if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+                    raise UsageError(f"{_shown(parts)} is not a file")
+                return file.read()
+
+    def _write(self, parts: Sequence[str], data: bytes) -> FileReference:
+        self._check_size(len(data))
+        draft = f".{new_id('draft')}"
+        with self._folder(parts[:-1], makes=True) as folder, _told(parts):
+            _refuse_link(parts[-1], folder)
+            descriptor = os.open(
+                draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600, dir_fd=folder
+            )
+            try:
+                with os.fdopen(descriptor, "wb") as file:
+                    file.write(data)
+                    file.flush()
+                    os.fsync(descriptor)
+                os.rename(draft, parts[-1], src_dir_fd=folder, dst_dir_fd=folder)
+            except OSError:
+                os.unlink(draft, dir_fd=folder)
+                raise
+            return _reference(parts, len(data))
+
+    def _append(self, parts: Sequence[str], data: bytes) -> FileReference:
+        try:
+            before = self._read(parts)
+        except NotFoundError:
+            before = b""
+        return self._write(parts, before + data)
+
+    def _delete(self, parts: Sequence[str]) -> None:
+        with self._folder(parts[:-1]) as folder, _told(parts):
+            if stat.S_ISDIR(os.lstat(parts[-1], dir_fd=folder).st_mode):
+                os.rmdir(parts[-1], dir_fd=folder)
+            else:
+                os.unlink(parts[-1], dir_fd=folder)
+
+    def _stat(self, parts: Sequence[str]) -> FileReference:
+        with self._folder(parts[:-1]) as folder, _told(parts):
+            found = os.lstat(parts[-1], dir_fd=folder)
+            if not stat.S_ISREG(found.st_mode):
+                raise NotFoundError(f"no file {_shown(parts)}")
+            return _reference(parts, found.st_size)
+
+    def _list(self, parts: Sequence[str], recursive: bool) -> Sequence[FileReference]:
+        if not parts and not self._root.exists():
+            return []
+        with self._folder(parts) as folder, _told(parts):
+            return sorted(_entries(folder, parts, recursive), key=lambda file: file.path)
+
+    def _check_size(self, size: int) -> None:
+        if size > self._largest_file:
+            raise UsageError(f"the file has {size} bytes; at most {self._largest_file} are kept")
+
+
+def parts_of(path: str, *, is_folder: bool = False) -> tuple[str, ...]:
+    """Split a path of the tree; what could leave it or hide in a listing is refused."""
+    if len(path) > _LONGEST_PATH:
+        raise UsageError(f"the path is longer than {_LONGEST_PATH} characters")
+    parts = tuple(part for part in path.split("/") if part not in ("", "."))
+    for part in parts:
+        if part == "..":
+            raise UsageError(f"{path!r} leaves the agent's files: use a path without '..'")
+        if "\\" in part or any(ord(letter) < 32 or ord(letter) == 127 for letter in part):
+            raise UsageError(f"{path!r} has a character that file names here may not have")
+        if len(part.encode("utf-8", "replace")) > _LONGEST_NAME:
+            raise UsageError(f"a name in the path is longer than {_LONGEST_NAME} bytes")
+    if not parts and not is_folder:
+        raise UsageError("the path names no file")
+    return parts
+
+
+def _shown(parts: Sequence[str]) -> str:
+    return "/" + "/".join(parts)
+
+
+@contextmanager
+def _told(parts: Sequence[str]) -> Generator[None]:
+    """Say in our own words what the system found wrong with a path."""
+    try:
+        yield
+    except FileNotFoundError as error:
+        raise NotFoundError(f"no file {_shown(parts)}") from error
+    except OSError as error:
+        raise _error(error, _shown(parts)) from error
+
+
+def _error(error: OSError, shown: str) -> Exception:
+    if error.errno in (errno.ELOOP, errno.EMLINK):
+        return UsageError(f"{shown} is a link; links are not followed")
+    if error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EROFS):
+        return StoreFullError(f"{shown} cannot be written: {error.strerror}. Free some space.")
+    return UsageError(f"{shown}: {error.strerror}")
+
+
+def _opened(name: str, folder: int | None, shown: str) -> int:
+    try:
+        return os.open(name, _DIRECTORY, dir_fd=folder)
+    except FileNotFoundError as error:
+        raise NotFoundError(f"no folder {shown}") from error
+    except NotADirectoryError as error:
+        raise UsageError(f"{shown} is not a folder, or is a link") from error
+    except OSError as error:
+        raise _error(error, shown) from error
+
+
+def _make_folder(name: str, folder: int) -> None:
+    try:
+        os.mkdir(name, 0o700, dir_fd=folder)
+    except FileExistsError:
+        return
+    except OSError as error:
+        raise _error(error, name) from error
+
+
+def _refuse_link(name: str, folder: int) -> None:
+    try:
+        mode = os.lstat(name, dir_fd=folder).st_mode
+    except FileNotFoundError:
+        return
+    if stat.S_ISLNK(mode):
+        raise UsageError(f"{name} is a link; links are not followed")
+    if stat.S_ISDIR(mode):
+        raise UsageError(f"{name} is a folder")
+
+
+def _entries(folder: int, parts: Sequence[str], recursive: bool) -> Iterator[FileReference]:
+    with os.scandir(folder) as entries:
+        for entry in entries:
+            here = [*parts, entry.name]
+            if entry.is_file(follow_symlinks=False):
+                yield _reference(here, entry.stat(follow_symlinks=False).st_size)
+            elif recursive and entry.is_dir(follow_symlinks=False):
+                inner = os.open(entry.name, _DIRECTORY, dir_fd=folder)
+                try:
+                    yield from _entries(inner, here, recursive)
+                finally:
+                    os.close(inner)
+
+
+def _reference(parts: Sequence[str], size: int) -> FileReference:
+    path = _shown(parts)
+    return FileReference(
+        id=hashlib.blake2b(path.encode(), digest_size=8).hexdigest(),
+        name=parts[-1],
+        mime_type=mimetypes.guess_type(parts[-1])[0] or "application/octet-stream",
+        size=size,
+        path=path,
+    )
