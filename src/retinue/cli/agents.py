@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
+from retinue.agents.descriptor import Kind
 from retinue.cli.connecting import run_with_client
 from retinue.cli.options import AgentReference, Common
 from retinue.cli.printing import one_line, print_fields, print_json, print_table, say, styled
@@ -22,8 +23,6 @@ _PAGE = 200
 _SNIPPET = 80
 _SHORT_ID = 8
 _FILES_SHOWN = 20
-
-Kind = Literal["user", "cron", "heartbeat", "system", "subagent", "swarm", "permanent"]
 
 
 def agents(
@@ -99,24 +98,23 @@ def show(common: Common, agent: AgentReference) -> None:
 
 
 def _fields(detail: "AgentDetail", now: datetime) -> "list[tuple[str, str | Text]]":
-    agent = detail.agent
     fields: list[tuple[str, str | Text]] = [
-        ("agent", agent.id),
-        ("name", agent.name or "–"),
-        ("stands for", descriptor_line(agent.descriptor)),
-        ("definition", agent.definition),
-        ("status", styled(agent.status)),
-        ("lifecycle", agent.lifecycle),
-        ("created", moment(agent.created_at, now)),
-        ("last active", moment(agent.last_user_activity_at or agent.updated_at, now)),
+        ("agent", detail.id),
+        ("name", detail.name or "–"),
+        ("stands for", descriptor_line(detail.descriptor)),
+        ("definition", detail.definition),
+        ("status", styled(detail.status)),
+        ("lifecycle", detail.lifecycle),
+        ("created", moment(detail.created_at, now)),
+        ("last active", moment(detail.last_user_activity_at or detail.updated_at, now)),
     ]
-    if agent.model:
-        fields.append(("model", agent.model))
-    if agent.pinned_at:
-        fields.append(("pinned", moment(agent.pinned_at, now)))
-    if agent.retry_at:
-        fields.append(("tries again", moment(agent.retry_at, now)))
-    queue = [f"{item.id}  {item.fate}  {one_line(item.text, 60)}" for item in detail.items]
+    if detail.model:
+        fields.append(("model", detail.model))
+    if detail.pinned_at:
+        fields.append(("pinned", moment(detail.pinned_at, now)))
+    if detail.retry_at:
+        fields.append(("tries again", moment(detail.retry_at, now)))
+    queue = [f"{item.id}  {item.fate}  {one_line(item.text, 60)}" for item in detail.messages]
     fields.append(("queue", "\n".join(queue) or "empty"))
     fields.append(("tokens", _tokens(detail)))
     files = [f"{file.path}  {size(file.size)}" for file in detail.files[:_FILES_SHOWN]]

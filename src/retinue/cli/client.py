@@ -4,8 +4,9 @@ from collections.abc import AsyncIterator, Sequence
 from datetime import datetime
 from typing import Any, Protocol
 
-from msgspec import Struct
+from msgspec import Struct, field
 
+from retinue.agents.descriptor import Kind
 from retinue.agents.state import TokenSnapshot, TokenStats
 from retinue.events import AgentView, Event, ItemView
 from retinue.messages import AnyRecord, FileReference
@@ -22,8 +23,12 @@ class Problem(_View, frozen=True, kw_only=True):
     file: str = ""
     field: str = ""
     line: int | None = None
-    is_warning: bool = False
+    severity: str = "error"  # or "warning"
     using_last_good: bool = False
+
+    @property
+    def is_error(self) -> bool:
+        return self.severity == "error"
 
 
 class DefinitionView(_View, frozen=True, kw_only=True):
@@ -45,14 +50,13 @@ class Definitions(_View, frozen=True, kw_only=True):
     problems: list[Problem] = []
 
 
-class AgentDetail(_View, frozen=True, kw_only=True):
+class AgentDetail(AgentView, frozen=True, kw_only=True):
     """All that `show` tells about an agent."""
 
-    agent: AgentView
-    items: list[ItemView] = []  # not final, in order
-    stats: dict[str, dict[str, TokenStats]] = {}
+    messages: list[ItemView] = field(default_factory=list)  # not final, in order
+    stats: dict[str, dict[str, TokenStats]] = field(default_factory=dict)
     tokens: TokenSnapshot | None = None
-    files: list[FileReference] = []
+    files: list[FileReference] = field(default_factory=list)
 
 
 class AgentList(_View, frozen=True, kw_only=True):
@@ -71,10 +75,9 @@ class Admission(_View, frozen=True, kw_only=True):
     position: int = 0
 
 
-class MessageView(_View, frozen=True, kw_only=True):
+class MessageView(ItemView, frozen=True, kw_only=True):
     """A message with what became of it."""
 
-    item: ItemView
     position: int = 0
     reply: str = ""
     waiting_until: datetime | None = None
@@ -86,15 +89,27 @@ class Place(_View, frozen=True, kw_only=True):
     definition: str
     user: str
     channel: str
+    connector: str = "terminal"
 
     @property
     def descriptor(self) -> dict[str, Any]:
         return {
             "type": "user",
-            "connector": "terminal",
+            "connector": self.connector,
             "userId": self.user,
             "channelId": self.channel,
         }
+
+
+class Facts(_View, frozen=True, kw_only=True):
+    """What the store tells about itself."""
+
+    kind: str
+    schema: int = 0
+    agents: int = 0
+    items_open: int = 0
+    bytes: int = 0
+    problems: list[str] = []
 
 
 class Client(Protocol):
@@ -109,7 +124,7 @@ class Client(Protocol):
         self,
         *,
         definition: str | None = None,
-        kind: str | None = None,
+        kind: Kind | None = None,
         query: str | None = None,
         limit: int = 50,
         cursor: str | None = None,
@@ -138,6 +153,10 @@ class Client(Protocol):
 
     async def history(self, agent_id: str, *, after: int, limit: int) -> Sequence[AnyRecord]: ...
 
+    async def recent(self, agent_id: str, *, limit: int) -> Sequence[AnyRecord]:
+        """The last records, oldest first."""
+        ...
+
     async def reset(self, agent_id: str) -> None: ...
 
     async def stop(self, agent_id: str) -> bool:
@@ -151,5 +170,7 @@ class Client(Protocol):
     async def upload(self, agent_id: str, path: str, data: bytes) -> FileReference: ...
 
     def events(self, agent_id: str, *, after: int | None = None) -> AsyncIterator[Event]: ...
+
+    async def facts(self) -> Facts: ...
 
     async def close(self) -> None: ...

@@ -21,7 +21,7 @@ def definitions(common: Common) -> int:
             print_json(found)
         else:
             _print(found)
-        return 1 if any(not problem.is_warning for problem in found.problems) else 0
+        return 1 if any(problem.is_error for problem in found.problems) else 0
 
     return run_with_client(common.project, work)
 
@@ -47,7 +47,7 @@ def _print(found: "Definitions") -> None:
 
 def problem_line(problem: "Problem") -> str:
     """One problem by file and line."""
-    kind = "warning" if problem.is_warning else "error"
+    kind = "error" if problem.is_error else "warning"
     where = f"{problem.file}:{problem.line}" if problem.line else problem.file
     place = f"{where}: " if where else ""
     field = f"{problem.field}: " if problem.field else ""

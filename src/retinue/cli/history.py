@@ -63,16 +63,15 @@ async def _print_history(
 async def _read(
     client: "Client", agent_id: str, after: int, limit: int | None
 ) -> "list[AnyRecord]":
+    if limit is not None and not after:
+        return list(await client.recent(agent_id, limit=limit))
     records: list[AnyRecord] = []
-    is_tail = limit is not None and after == 0
     while True:
-        wanted = _PAGE if limit is None or is_tail else min(_PAGE, limit - len(records))
+        wanted = _PAGE if limit is None else min(_PAGE, limit - len(records))
         page: Sequence[AnyRecord] = ()
         if wanted:
             page = await client.history(agent_id, after=after, limit=wanted)
         records += page
-        if is_tail and limit is not None:
-            records = records[-limit:]
         if len(page) < wanted or not page:
             return records
         after = page[-1].seq

@@ -18,38 +18,38 @@ _ENDINGS = {
 
 def life_of(message: MessageView, now: datetime) -> list[str]:
     """Tell when it came, where it is, how it ended and with what words."""
-    item = message.item
     lines = [
-        f"Message {item.id} to agent {item.agent_id}",
-        f"  “{one_line(item.text, _EXCERPT)}”",
-        f"{moment(item.at, now)}  admitted from {sender_line(item.sender)}, "
-        f"number {item.seq} in the inbox ({ago(item.at, now)})",
+        f"Message {message.id} to agent {message.agent_id}",
+        f"  “{one_line(message.text, _EXCERPT)}”",
+        f"{moment(message.at, now)}  admitted from {sender_line(message.sender)}, "
+        f"number {message.seq} in the inbox ({ago(message.at, now)})",
     ]
-    if item.silent:
+    if message.silent:
         lines.append("          silent: recorded with the next step that runs anyway")
     lines.append(_whereabouts(message, now))
-    if message.reply and item.fate == "answered":
+    if message.reply and message.fate == "answered":
         lines.append(f"  “{one_line(message.reply, _EXCERPT)}”")
-    elif message.reply and message.reply != item.reason:
+    elif message.reply and message.reply != message.reason:
         lines.append(f"  {one_line(message.reply, _EXCERPT)}")
     return lines
 
 
 def _whereabouts(message: MessageView, now: datetime) -> str:
-    item = message.item
-    reason = f": {one_line(item.reason, _EXCERPT)}" if item.reason else ""
-    if item.fate in _ENDINGS:
-        at = f"{moment(item.ended_at, now)}  " if item.ended_at else ""
-        took = f", {lasting(item.ended_at - item.at)} after it came" if item.ended_at else ""
-        record = f", in record {item.reply_seq}" if item.reply_seq is not None else ""
-        return f"{at}{_ENDINGS[item.fate]}{reason}{record}{took}"
+    reason = f": {one_line(message.reason, _EXCERPT)}" if message.reason else ""
+    if message.fate in _ENDINGS:
+        at = f"{moment(message.ended_at, now)}  " if message.ended_at else ""
+        took = (
+            f", {lasting(message.ended_at - message.at)} after it came" if message.ended_at else ""
+        )
+        record = f", in record {message.reply_seq}" if message.reply_seq is not None else ""
+        return f"{at}{_ENDINGS[message.fate]}{reason}{record}{took}"
     if message.waiting_until:
         until = moment(message.waiting_until, now)
         return f"now       its model call failed; the next try is at {until}{reason}"
-    if item.fate == "queued":
+    if message.fate == "queued":
         before = plural(message.position, "message") if message.position else "nothing"
         return f"now       queued, with {before} before it{reason}"
-    if item.fate == "waiting":
+    if message.fate == "waiting":
         return f"now       waiting{reason}"
     return f"now       being worked on{reason}"
 

@@ -31,10 +31,10 @@ GROUPS: Mapping[str, Mapping[str, Command]] = {
         "init": Command("init:init", "write a small ready project"),
         "serve": Command("serve:serve", "start the server and the web app"),
         "open": Command("serve:open_link", "print a fresh link into the web app"),
-        "doctor": Command("doctor:doctor", "check settings, models, disk, store"),
+        "doctor": Command("doctor.command:doctor", "check settings, models, disk, store"),
     },
     "Talk": {
-        "chat": Command("chat:chat", "talk to an agent in the terminal"),
+        "chat": Command("chat.command:chat", "talk to an agent in the terminal"),
         "send": Command("messages:send", "send one message"),
         "why": Command("messages:why", "tell the life of one message"),
     },
@@ -118,7 +118,7 @@ def overview() -> str:
         "",
         "Every command takes --dir (the project; else RETINUE_DIR,",
         "else here), --json and --debug.",
-        "`retinue COMMAND --help` says more. Begin with: retinue serve",
+        "`retinue COMMAND --help` says more. Begin: retinue serve",
         "",
     ]
     return "\n".join(lines)

@@ -63,7 +63,7 @@ async def _outcome(client: "Client", admission: "Admission", seconds: float) -> 
             agent_id=admission.agent_id,
             wait_seconds=min(left, _LONGEST_WAIT_SECONDS),
         )
-        if message.item.fate in FINAL or loop.time() >= deadline:
+        if message.fate in FINAL or loop.time() >= deadline:
             return message
 
 
@@ -81,16 +81,17 @@ def _tell_outcome(message: "MessageView", *, is_json: bool) -> int:
     """Print the answer; anything else than an answer is a failure of the command."""
     from retinue.agents.fate import FINAL
 
-    item = message.item
     if is_json:
         print_json(message)
-    elif item.fate == "answered":
+    elif message.fate == "answered":
         say(message.reply)
-    elif item.fate in FINAL:
-        tell(f"retinue: {item.fate}: {message.reply or item.reason or 'no reason was given'}")
+    elif message.fate in FINAL:
+        tell(f"retinue: {message.fate}: {message.reply or message.reason or 'no reason was given'}")
     else:
-        tell(f"retinue: no answer yet; the message is {item.fate}. See: retinue why {item.id}")
-    return 0 if item.fate == "answered" else 1
+        tell(
+            f"retinue: no answer yet; the message is {message.fate}. See: retinue why {message.id}"
+        )
+    return 0 if message.fate == "answered" else 1
 
 
 def why(

@@ -1,0 +1,1 @@
+"""`retinue chat`: a conversation in the terminal, or through a pipe."""

@@ -1,0 +1,53 @@
+"""Completes slash commands, definitions, conversations and the paths of files."""
+
+from collections.abc import Iterable
+
+from prompt_toolkit.completion import CompleteEvent, Completer, Completion, PathCompleter
+from prompt_toolkit.document import Document
+
+from retinue.cli.chat.session import COMMANDS, Session
+from retinue.cli.printing import one_line
+
+_SHORT_ID = 8
+
+
+class ChatCompleter(Completer):
+    """Offers what can stand where the cursor is; plain text is left alone."""
+
+    def __init__(self, session: Session) -> None:
+        self._session = session
+        self._paths = PathCompleter(expanduser=True)
+
+    def get_completions(
+        self, document: Document, complete_event: CompleteEvent
+    ) -> Iterable[Completion]:
+        line = document.text_before_cursor
+        if not line.startswith("/") or "\n" in line:
+            return
+        name, separator, argument = line[1:].partition(" ")
+        if not separator:
+            yield from _matching(name, ((each, COMMANDS[each][1]) for each in COMMANDS))
+        elif name == "attach":
+            yield from self._paths.get_completions(Document(argument), complete_event)
+        elif name == "new":
+            yield from _matching(argument, self._definitions())
+        elif name == "switch":
+            yield from _matching(argument, [*self._definitions(), *self._agents()])
+
+    def _definitions(self) -> list[tuple[str, str]]:
+        return [(each.name, one_line(each.description, 40)) for each in self._session.definitions]
+
+    def _agents(self) -> list[tuple[str, str]]:
+        return [
+            (
+                one_line(agent.name, 60) if agent.name else agent.id[:_SHORT_ID],
+                f"{agent.definition} {one_line(agent.last_snippet or '', 40)}",
+            )
+            for agent in self._session.others
+        ]
+
+
+def _matching(begun: str, known: Iterable[tuple[str, str]]) -> Iterable[Completion]:
+    for text, meta in known:
+        if text.casefold().startswith(begun.casefold()):
+            yield Completion(text, start_position=-len(begun), display_meta=meta)

@@ -1,0 +1,231 @@
+"""A conversation as a door: what a line means, and what is done about it."""
+
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from retinue.cli.client import Admission, Client, DefinitionView
+from retinue.cli.life import life_of
+from retinue.cli.pieces import Piece, PieceKind
+from retinue.cli.places import chosen_definition, last_place, new_place
+from retinue.cli.printing import one_line
+from retinue.cli.references import find_agent
+from retinue.cli.wording import plural, size
+from retinue.clock import SystemClock
+from retinue.errors import RetinueError, UsageError
+from retinue.events import AgentView
+from retinue.messages import FileReference
+
+_NAMES = 200
+_LARGEST_ATTACHMENT = 50_000_000
+
+COMMANDS: Mapping[str, tuple[str, str]] = {
+    "attach": ("PATH", "send a file with the next message"),
+    "compact": ("", "sum up what was said so far"),
+    "context": ("", "how full the model's memory is"),
+    "help": ("", "this list"),
+    "new": ("[DEFINITION]", "begin a new conversation"),
+    "quit": ("", "leave (also Ctrl-D)"),
+    "reset": ("", "begin this conversation anew"),
+    "stop": ("", "stop the answer (also Ctrl-C)"),
+    "switch": ("[AGENT]", "go on with another conversation"),
+    "why": ("[MESSAGE]", "what became of a message"),
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reaction:
+    """What a line led to."""
+
+    pieces: list[Piece] = field(default_factory=list[Piece])
+    sent: Admission | None = None
+    is_leaving: bool = False
+    is_switched: bool = False
+
+
+def _reaction(kind: PieceKind, *lines: str) -> Reaction:
+    return Reaction(pieces=[Piece(kind=kind, text="\n".join(lines))])
+
+
+@dataclass(slots=True, kw_only=True)
+class Session:
+    """The conversation that goes on, and the ones that it could switch to."""
+
+    client: Client
+    agent: AgentView
+    definitions: list[DefinitionView]
+    others: list[AgentView] = field(default_factory=list[AgentView])
+    attachments: list[FileReference] = field(default_factory=list[FileReference])
+    last_message: str | None = None
+
+    @classmethod
+    async def begin(
+        cls, client: Client, *, definition: str | None, agent: str | None, is_new: bool
+    ) -> "Session":
+        """Find the conversation to hold."""
+        known = (await client.definitions()).definitions
+        if agent is not None:
+            found = await find_agent(client, agent)
+        else:
+            name = chosen_definition(known, definition)
+            found = await (new_place if is_new else last_place)(client, name)
+        return cls(client=client, agent=found, definitions=known)
+
+    @property
+    def model(self) -> str:
+        """The model that answers, as far as the definitions tell."""
+        chosen = self.agent.model
+        named = {definition.name: definition.model for definition in self.definitions}
+        return chosen or named.get(self.agent.definition) or ""
+
+    async def learn_names(self) -> None:
+        """Look up what can be completed."""
+        self.others = (await self.client.agents(limit=_NAMES)).agents
+
+    async def take(self, line: str) -> Reaction:
+        """React to one line; an error is an answer too."""
+        try:
+            if line.startswith("/") and not line.startswith("//"):
+                name, _, argument = line[1:].partition(" ")
+                return await self._command(name.strip(), argument.strip())
+            return await self._say(line[1:] if line.startswith("//") else line)
+        except (RetinueError, OSError) as error:
+            from retinue.cli.failures import describe
+
+            return _reaction("problem", describe(error)[1])
+
+    async def stop(self) -> bool:
+        return await self.client.stop(self.agent.id)
+
+    async def _say(self, text: str) -> Reaction:
+        if not text.strip():
+            return Reaction()
+        sent = await self.client.post(self.agent.id, text, files=self.attachments)
+        self.attachments = []
+        self.last_message = sent.id
+        return Reaction(sent=sent)
+
+    async def _command(self, name: str, argument: str) -> Reaction:
+        commands: Mapping[str, Callable[[str], Awaitable[Reaction]]] = {
+            "attach": self._attach,
+            "compact": self._compact,
+            "context": self._context,
+            "help": self._help,
+            "new": self._new,
+            "quit": self._quit,
+            "exit": self._quit,
+            "reset": self._reset,
+            "stop": self._stop,
+            "switch": self._switch,
+            "why": self._why,
+        }
+        run = commands.get(name)
+        if run is None:
+            from retinue.settings.keys import did_you_mean
+
+            hint = did_you_mean(name, COMMANDS) or "."
+            return _reaction(
+                "problem",
+                f"There is no command /{one_line(name, 40)}{hint} /help lists them; "
+                "a message that begins with a slash is written with two.",
+            )
+        return await run(argument)
+
+    async def _help(self, argument: str) -> Reaction:
+        del argument
+        lines = [
+            f"/{name} {hint}".ljust(20) + f" {summary}"
+            for name, (hint, summary) in COMMANDS.items()
+        ]
+        return _reaction(
+            "notice", "Type while it answers to steer it. Alt-Enter: a new line.", *lines
+        )
+
+    async def _quit(self, argument: str) -> Reaction:
+        del argument
+        return Reaction(is_leaving=True)
+
+    async def _stop(self, argument: str) -> Reaction:
+        del argument
+        return Reaction() if await self.stop() else _reaction("notice", "Nothing is running.")
+
+    async def _reset(self, argument: str) -> Reaction:
+        del argument
+        await self.client.reset(self.agent.id)
+        return Reaction()  # the history says it, here as anywhere else
+
+    async def _compact(self, argument: str) -> Reaction:
+        del argument
+        if await self.client.compact(self.agent.id):
+            return Reaction()
+        return _reaction("notice", "There is nothing to sum up yet.")
+
+    async def _context(self, argument: str) -> Reaction:
+        del argument
+        detail = await self.client.detail(self.agent.id)
+        used = detail.tokens
+        calls = sum(stats.calls for models in detail.stats.values() for stats in models.values())
+        if used is None:
+            return _reaction(
+                "notice", "The model has not been asked yet: nothing is in its memory."
+            )
+        tokens = used.reported or used.estimated
+        return _reaction(
+            "notice",
+            f"The last call to {used.model} held {tokens:,} tokens "
+            f"({plural(calls, 'call')} so far). /compact makes room.",
+        )
+
+    async def _why(self, argument: str) -> Reaction:
+        message_id = argument or self.last_message
+        if message_id is None:
+            return _reaction("notice", "Nothing was sent from here yet: /why MESSAGE")
+        agent_id = None if argument else self.agent.id
+        message = await self.client.message(message_id, agent_id=agent_id)
+        return _reaction("notice", *life_of(message, SystemClock().now()))
+
+    async def _new(self, argument: str) -> Reaction:
+        name = chosen_definition(self.definitions, argument or self.agent.definition)
+        self.agent = await new_place(self.client, name)
+        return self._switched()
+
+    async def _switch(self, argument: str) -> Reaction:
+        if argument:
+            self.agent = await self._other(argument)
+            return self._switched()
+        await self.learn_names()
+        lines = [
+            f"{other.id[:8]}  {other.definition}  "
+            + one_line(other.name or other.last_snippet or "", 50)
+            for other in self.others[:10]
+        ]
+        return _reaction("notice", "/switch AGENT, one of:", *lines)
+
+    async def _other(self, reference: str) -> AgentView:
+        if any(definition.name == reference for definition in self.definitions):
+            return await last_place(self.client, reference)
+        return await find_agent(self.client, reference)
+
+    def _switched(self) -> Reaction:
+        self.attachments = []
+        self.last_message = None
+        return Reaction(is_switched=True)
+
+    async def _attach(self, argument: str) -> Reaction:
+        import asyncio
+
+        if not argument:
+            return _reaction("notice", "/attach PATH")
+        name, data = await asyncio.to_thread(_read_file, argument)
+        file = await self.client.upload(self.agent.id, f"/attachments/{name}", data)
+        self.attachments.append(file)
+        return _reaction("notice", f"{file.name} ({size(file.size)}) goes with the next message.")
+
+
+def _read_file(written: str) -> tuple[str, bytes]:
+    path = Path(written).expanduser()
+    if not path.is_file():
+        raise UsageError(f"{path} is no file")
+    if path.stat().st_size > _LARGEST_ATTACHMENT:
+        raise UsageError(f"{path} is larger than {size(_LARGEST_ATTACHMENT)}")
+    return path.name, path.read_bytes()

@@ -1,0 +1,245 @@
+"""The conversation in a terminal: answers stream above a prompt that stays open."""
+
+import asyncio
+import os
+import shutil
+import sys
+from collections.abc import Coroutine
+from pathlib import Path
+
+from prompt_toolkit import PromptSession
+from prompt_toolkit.application import get_app
+from prompt_toolkit.formatted_text import StyleAndTextTuples
+from prompt_toolkit.history import FileHistory
+from prompt_toolkit.key_binding import KeyBindings, KeyPressEvent
+from prompt_toolkit.output.color_depth import ColorDepth
+from prompt_toolkit.patch_stdout import patch_stdout
+from prompt_toolkit.styles import Style
+from rich.console import Console
+
+from retinue.cli.chat.completion import ChatCompleter
+from retinue.cli.chat.live import live_lines
+from retinue.cli.chat.session import Session
+from retinue.cli.following import follow
+from retinue.cli.pieces import Piece
+from retinue.cli.rendering import show
+from retinue.cli.transcript import Transcript
+from retinue.clock import SystemClock
+from retinue.errors import RetinueError
+from retinue.settings.sections import data_directory
+
+_STYLE = Style.from_dict(
+    {
+        "notice": "ansibrightblack",
+        "thinking": "ansibrightblack italic",
+        "prompt": "bold",
+        "bottom-toolbar": "noreverse ansibrightblack",
+    }
+)
+_AGAIN_SECONDS = 2.0
+_TICK_SECONDS = 0.125
+_ROWS_BELOW = 6  # the prompt, the toolbar and some room to type
+
+
+class TerminalChat:
+    """One person at one terminal."""
+
+    def __init__(self, session: Session, project: Path) -> None:
+        self._session = session
+        self._clock = SystemClock()
+        self._transcript = Transcript()
+        self._screen = Console(highlight=False, emoji=False, markup=False)
+        self._hint = ""
+        self._pressed_at = float("-inf")
+        self._is_stopping = False
+        self._tasks: set[asyncio.Task[None]] = set()
+        self._prompt: PromptSession[str] = PromptSession(
+            message=self._message,
+            bottom_toolbar=self._toolbar,
+            multiline=True,
+            prompt_continuation="  ",
+            completer=ChatCompleter(session),
+            complete_while_typing=True,
+            reserve_space_for_menu=4,
+            history=FileHistory(str(_history_file(project))),
+            key_bindings=self._bindings(),
+            style=_STYLE,
+            color_depth=ColorDepth.DEPTH_1_BIT if os.environ.get("NO_COLOR") else None,
+        )
+
+    async def run(self) -> int:
+        """Talk until the person leaves."""
+        with patch_stdout(raw=True):
+            self._screen = Console(
+                file=sys.stdout, force_terminal=True, highlight=False, emoji=False, markup=False
+            )
+            ticking = asyncio.create_task(self._tick())
+            try:
+                while await self._converse():
+                    pass
+            finally:
+                ticking.cancel()
+        return 0
+
+    async def _converse(self) -> bool:
+        """Hold one conversation; true when another one follows it."""
+        self._transcript = Transcript()
+        await self._introduce()
+        following = asyncio.create_task(self._follow())
+        try:
+            await self._session.learn_names()
+            return await self._read_lines()
+        finally:
+            following.cancel()
+
+    async def _read_lines(self) -> bool:
+        while True:
+            try:
+                line = await self._prompt.prompt_async()
+            except (EOFError, KeyboardInterrupt):
+                return False
+            self._hint = ""
+            reaction = await self._session.take(line.strip())
+            self._print(reaction.pieces)
+            if reaction.sent is not None:
+                self._transcript.own.add(reaction.sent.id)
+            if reaction.is_leaving or reaction.is_switched:
+                return reaction.is_switched
+
+    async def _introduce(self) -> None:
+        agent = self._session.agent
+        model = f" · {self._session.model}" if self._session.model else ""
+        name = f" · {agent.name}" if agent.name else ""
+        title = f"{agent.definition}{model}{name} · {agent.id[:8]}"
+        self._print([Piece(kind="rule", text=title)])
+        if agent.last_user_activity_at is None:
+            self._print(
+                [Piece(kind="notice", text="A new conversation. /help lists the commands.")]
+            )
+
+    async def _follow(self) -> None:
+        """Print what happens, from the last exchange on."""
+        try:
+            async for pieces in follow(
+                self._session.client, self._session.agent.id, self._transcript
+            ):
+                self._print(pieces)
+                self._is_stopping = self._is_stopping and self._transcript.is_busy
+                self._redraw()
+        except RetinueError as error:
+            self._print([Piece(kind="problem", text=error.message)])
+            self._leave()
+            return
+        if self._transcript.is_deleted:
+            self._print(
+                [Piece(kind="problem", text="This conversation was deleted. /new begins one.")]
+            )
+
+    def _print(self, pieces: list[Piece]) -> None:
+        if not pieces:
+            return
+        # In one write: each one makes the prompt disappear and come back.
+        with self._screen.capture() as captured:
+            show(self._screen, pieces)
+        sys.stdout.write(captured.get())
+        sys.stdout.flush()
+
+    def _message(self) -> StyleAndTextTuples:
+        prompt: StyleAndTextTuples = [("class:prompt", "> ")]
+        if get_app().is_done:
+            return prompt
+        columns, rows = shutil.get_terminal_size()
+        lines = live_lines(
+            self._transcript,
+            now=self._clock.now(),
+            seconds=self._clock.monotonic(),
+            width=max(columns - 1, 20),
+            rows=max(rows - _ROWS_BELOW, 4),
+        )
+        return [*((style, f"{text}\n") for style, text in lines), *prompt]
+
+    def _toolbar(self) -> str:
+        if self._hint:
+            return self._hint
+        attached = ", ".join(file.name for file in self._session.attachments)
+        if attached:
+            return f"with the next message: {attached}"
+        return "Ctrl-C stops the answer" if self._transcript.is_busy else "/help · Ctrl-D leaves"
+
+    def _bindings(self) -> KeyBindings:
+        bindings = KeyBindings()
+
+        @bindings.add("enter")
+        def _(event: KeyPressEvent) -> None:
+            if event.current_buffer.text.strip():
+                event.current_buffer.validate_and_handle()
+
+        @bindings.add("escape", "enter")
+        def _(event: KeyPressEvent) -> None:
+            event.current_buffer.insert_text("\n")
+
+        @bindings.add("c-c")
+        def _(event: KeyPressEvent) -> None:
+            self._interrupted(event)
+
+        @bindings.add("c-d")
+        def _(event: KeyPressEvent) -> None:
+            if not event.current_buffer.text:
+                event.app.exit(exception=EOFError())
+
+        return bindings
+
+    def _interrupted(self, event: KeyPressEvent) -> None:
+        """Stop the answer; without one clear the line; twice with nothing to do, leave."""
+        if self._transcript.is_busy and not self._is_stopping:
+            self._is_stopping = True
+            self._hint = "stopping…"
+            self._start(self._stop())
+            return
+        if event.current_buffer.text:
+            event.current_buffer.reset()
+            return
+        now = self._clock.monotonic()
+        if now - self._pressed_at < _AGAIN_SECONDS:
+            event.app.exit(exception=KeyboardInterrupt())
+            return
+        self._pressed_at = now
+        self._hint = "Ctrl-C again leaves"
+
+    async def _stop(self) -> None:
+        try:
+            await self._session.stop()
+        except RetinueError as error:
+            self._print([Piece(kind="problem", text=error.message)])
+        self._hint = ""
+        self._redraw()
+
+    async def _tick(self) -> None:
+        """Keep the spinner turning, and only while something is under way."""
+        while True:
+            await asyncio.sleep(_TICK_SECONDS)
+            if self._hint and self._clock.monotonic() - self._pressed_at > _AGAIN_SECONDS:
+                self._hint = "stopping…" if self._is_stopping else ""
+                self._redraw()
+            if self._transcript.is_busy:
+                self._redraw()
+
+    def _start(self, work: Coroutine[None, None, None]) -> None:
+        task = asyncio.create_task(work)
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+
+    def _redraw(self) -> None:
+        if self._prompt.app.is_running:
+            self._prompt.app.invalidate()
+
+    def _leave(self) -> None:
+        if self._prompt.app.is_running:
+            self._prompt.app.exit(exception=EOFError())
+
+
+def _history_file(project: Path) -> Path:
+    """What was typed, readable by its owner alone."""
+    file = data_directory(project) / "chat_history"
+    file.touch(mode=0o600)
+    return file

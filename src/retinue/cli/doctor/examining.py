@@ -1,0 +1,95 @@
+"""All checks in order; one that cannot be made says why and the others go on."""
+
+from collections.abc import Mapping
+from pathlib import Path
+
+from retinue.cli.connecting import connected, find_server, require_project
+from retinue.cli.doctor.finding import Finding, fail, ok, warn
+from retinue.cli.doctor.machine import disk, permissions, sandbox, web_app
+from retinue.cli.doctor.models import models
+from retinue.cli.doctor.stored import definitions, mirror, store
+from retinue.cli.options import environment
+from retinue.errors import RetinueError, StoreDamagedError
+from retinue.settings import Settings, load_settings
+from retinue.settings.secrets import Template
+
+
+async def examine(project: Path, *, is_online: bool) -> list[Finding]:
+    """Look at everything."""
+    require_project(project)
+    env = environment()
+    try:
+        settings = load_settings(project, env)
+    except RetinueError as error:
+        lines = error.message.splitlines()
+        return [fail("settings", line, "correct it, then run doctor again") for line in lines]
+    found = [
+        *_settings(settings),
+        *_secrets(settings, env),
+        *sandbox(settings),
+        *web_app(),
+        *disk(settings.data_dir),
+        *permissions(settings.data_dir),
+        *_server(project),
+        *await _stored(project, settings),
+        *await models(settings, env, is_online=is_online),
+    ]
+    return found
+
+
+def _settings(settings: Settings) -> list[Finding]:
+    if settings.warnings:
+        return [warn("settings", warning) for warning in settings.warnings]
+    file = settings.project_dir / "retinue.toml"
+    return [ok("settings", str(file) if file.exists() else "defaults (there is no retinue.toml)")]
+
+
+def _secrets(settings: Settings, env: Mapping[str, str]) -> list[Finding]:
+    """Tell which references are set; never what they are set to."""
+    found: list[Finding] = []
+    folder = settings.data_dir / "secrets"
+    for name in sorted(set(_references(settings.model_dump(mode="python")))):
+        if env.get(name) or (folder / name).is_file():
+            found.append(ok("secrets", f"{name} is set"))
+        else:
+            advice = f"set the environment variable {name}, or write {folder / name} (mode 0600)"
+            found.append(warn("secrets", f"{name} is not set", advice))
+    return found
+
+
+def _references(value: object) -> list[str]:
+    match value:
+        case Template():
+            return list(value.references)
+        case Mapping():
+            return [name for entry in value.values() for name in _references(entry)]  # pyright: ignore[reportUnknownVariableType, reportUnknownArgumentType]
+        case list() | tuple():
+            return [name for entry in value for name in _references(entry)]  # pyright: ignore[reportUnknownVariableType, reportUnknownArgumentType]
+        case _:
+            return []
+
+
+def _server(project: Path) -> list[Finding]:
+    server = find_server(project)
+    if server is None:
+        return [ok("server", "not running")]
+    return [ok("server", f"running at {server.url}, process {server.pid}")]
+
+
+async def _stored(project: Path, settings: Settings) -> list[Finding]:
+    """Look at what only the holder of the store can tell."""
+    data = settings.data_dir
+    if not (data / "retinue.db").exists() and not (data / "agents").exists():
+        return [ok("store", "nothing is stored yet")]
+    try:
+        async with connected(project, needs_engine=False) as client:
+            return [
+                *await store(client),
+                *await mirror(client, data),
+                *await definitions(client),
+            ]
+    except StoreDamagedError as error:
+        advice = "`retinue serve --rebuild` sets it aside and rebuilds it from the agents' folders"
+        return [fail("store", error.message, advice)]
+    except RetinueError as error:
+        return [fail("store", error.message)]

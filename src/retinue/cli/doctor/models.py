@@ -1,0 +1,71 @@
+"""The models that the project names: whether they could be called, and whether they answer."""
+
+import asyncio
+from collections.abc import Mapping
+
+from retinue.cli.doctor.finding import Finding, fail, ok
+from retinue.clock import SystemClock
+from retinue.definitions.catalog import Catalog
+from retinue.errors import RetinueError
+from retinue.messages import TextContent, UserMessage
+from retinue.models.port import Model, ModelRequest
+from retinue.models.registry import ModelRegistry
+from retinue.settings import Settings
+
+_PATIENCE_SECONDS = 30.0
+
+
+async def models(settings: Settings, env: Mapping[str, str], *, is_online: bool) -> list[Finding]:
+    """Resolve each model, and call it when that was asked for."""
+    registry = ModelRegistry.from_settings(settings, env)
+    try:
+        return [
+            await _model(registry, name, users, is_online=is_online)
+            for name, users in named_models(settings).items()
+        ]
+    finally:
+        await registry.close()
+
+
+def named_models(settings: Settings) -> dict[str, list[str]]:
+    """Which models are named, and by whom."""
+    named: dict[str, list[str]] = {settings.model: ["retinue.toml"]}
+    catalog = Catalog(settings.project_dir, SystemClock())
+    for definition in catalog.definitions():
+        sides = (definition.side_a, definition.side_b)
+        prompts = [side.prompt for side in sides if side is not None]
+        chain = [definition.model, *definition.fallback_models]
+        for prompt in prompts:
+            chain += [prompt.model, *prompt.fallback_models]
+        for name in filter(None, chain):
+            users = named.setdefault(name, [])
+            if definition.name not in users:
+                users.append(definition.name)
+    return named
+
+
+async def _model(
+    registry: ModelRegistry, name: str, users: list[str], *, is_online: bool
+) -> Finding:
+    by = f"{name} (for {', '.join(users)})"
+    try:
+        model = await registry.get(name)
+        if is_online:
+            await asyncio.wait_for(_call(model), _PATIENCE_SECONDS)
+            return ok("models", f"{by} answers")
+    except TimeoutError:
+        return fail("models", f"{by} did not answer within {_PATIENCE_SECONDS:.0f} s")
+    except RetinueError as error:
+        return fail("models", error.message)
+    return ok("models", by)
+
+
+async def _call(model: Model) -> None:
+    """Ask for as little as possible; the first sign of an answer is enough."""
+    request = ModelRequest(
+        system="Answer with one word.",
+        messages=[UserMessage(content=[TextContent(text="Say: ok")])],
+        settings={"max_tokens": 16},
+    )
+    async for _ in model.stream(request):
+        return

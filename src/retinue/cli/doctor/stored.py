@@ -1,0 +1,88 @@
+"""What is stored: the store's own account, the folders beside it, and the project's files."""
+
+from pathlib import Path
+
+import msgspec
+
+from retinue.cli.client import Client
+from retinue.cli.definitions import problem_line
+from retinue.cli.doctor.finding import Finding, fail, ok, warn
+from retinue.cli.wording import plural, size
+from retinue.events import AgentView
+from retinue.messages import decode_record
+
+_PAGE = 200
+_COMPARED = 2000  # agents, the most recently active first
+_TAIL_BYTES = 1_000_000
+_SHOWN = 5
+
+
+async def store(client: Client) -> list[Finding]:
+    """Let the store tell how it is."""
+    facts = await client.facts()
+    if facts.problems:
+        advice = "stop the server and run `retinue serve --rebuild`"
+        return [fail("store", problem, advice) for problem in facts.problems]
+    open_items = f", {plural(facts.items_open, 'message')} under way" if facts.items_open else ""
+    return [
+        ok(
+            "store",
+            f"{facts.kind}, schema {facts.schema}: {plural(facts.agents, 'agent')}, "
+            f"{size(facts.bytes)}{open_items}",
+        )
+    ]
+
+
+async def definitions(client: Client) -> list[Finding]:
+    """See what does not load."""
+    found = await client.definitions()
+    problems = [
+        (fail if problem.is_error else warn)("definitions", problem_line(problem))
+        for problem in found.problems
+    ]
+    return problems or [ok("definitions", plural(len(found.definitions), "definition"))]
+
+
+async def mirror(client: Client, data: Path) -> list[Finding]:
+    """Compare the folders with the store, as far as they would be needed to rebuild it."""
+    compared = 0
+    behind: list[str] = []
+    cursor: str | None = None
+    while compared < _COMPARED:
+        page = await client.agents(limit=_PAGE, cursor=cursor)
+        for agent in page.agents:
+            compared += 1
+            if not await _is_mirrored(client, agent, data / "agents" / agent.id):
+                behind.append(agent.id)
+        cursor = page.next_cursor
+        if cursor is None:
+            break
+    if not behind:
+        return [ok("folders", f"{plural(compared, 'agent')} as in the store")]
+    names = ", ".join(behind[:_SHOWN]) + (" …" if len(behind) > _SHOWN else "")
+    advice = "start `retinue serve`: it brings them up to date"
+    return [warn("folders", f"{plural(len(behind), 'folder')} behind the store: {names}", advice)]
+
+
+async def _is_mirrored(client: Client, agent: AgentView, folder: Path) -> bool:
+    if not (folder / "descriptor.json").is_file() or not (folder / "state.json").is_file():
+        return False
+    last = await client.recent(agent.id, limit=1)
+    return not last or last_seq(folder / "history.jsonl") >= last[-1].seq
+
+
+def last_seq(file: Path) -> int:
+    """The number of the last whole record of a history file."""
+    try:
+        with file.open("rb") as stream:
+            stream.seek(0, 2)
+            stream.seek(max(stream.tell() - _TAIL_BYTES, 0))
+            lines = stream.read().rstrip(b"\n").split(b"\n")
+    except OSError:
+        return 0
+    for line in reversed(lines):
+        try:
+            return decode_record(line).seq
+        except msgspec.DecodeError:
+            continue
+    return 0

@@ -1,0 +1,65 @@
+"""Follows one agent from its last exchange on, without a gap between what was and what comes."""
+
+from collections.abc import AsyncIterator, Sequence
+
+from retinue.cli.client import Client
+from retinue.cli.pieces import Piece
+from retinue.cli.transcript import Transcript
+from retinue.errors import NotFoundError
+from retinue.events import AgentEvent, HelloEvent, ItemEvent, ResyncEvent
+from retinue.messages import AnyRecord, UserRecord
+
+_PAGE = 500
+_EARLIER = 20  # records that are looked through for the last exchange
+
+
+async def follow(
+    client: Client, agent_id: str, transcript: Transcript
+) -> AsyncIterator[list[Piece]]:
+    """Give pieces as they come; the first ones are the last exchange of the past."""
+    async for event in client.events(agent_id):
+        if isinstance(event, HelloEvent | ResyncEvent):
+            # Read once the subscription began: what is committed meanwhile comes twice.
+            yield await _catch_up(client, agent_id, transcript)
+        else:
+            yield transcript.apply(event)
+        if transcript.is_deleted:
+            return
+
+
+async def _catch_up(client: Client, agent_id: str, transcript: Transcript) -> list[Piece]:
+    is_first = transcript.last_seq == 0
+    records: Sequence[AnyRecord] = (
+        _last_exchange(await client.recent(agent_id, limit=_EARLIER))
+        if is_first
+        else await _since(client, agent_id, transcript.last_seq)
+    )
+    pieces = [piece for record in records for piece in transcript.read(record)]
+    try:
+        detail = await client.detail(agent_id)
+    except NotFoundError:
+        transcript.is_deleted = True
+        return pieces
+    transcript.apply(AgentEvent(cursor=0, agent_id=agent_id, agent=detail))
+    transcript.items.clear()
+    for item in detail.messages:
+        pieces += transcript.apply(ItemEvent(cursor=0, agent_id=agent_id, item=item))
+    return pieces
+
+
+async def _since(client: Client, agent_id: str, after: int) -> list[AnyRecord]:
+    records: list[AnyRecord] = []
+    while True:
+        page = await client.history(agent_id, after=after, limit=_PAGE)
+        records += page
+        if len(page) < _PAGE:
+            return records
+        after = page[-1].seq
+
+
+def _last_exchange(records: Sequence[AnyRecord]) -> Sequence[AnyRecord]:
+    """From the last thing that a person said, where that is not too far back."""
+    for index in range(len(records) - 1, -1, -1):
+        if isinstance(records[index], UserRecord):
+            return records[index:]
+    return records

@@ -1,0 +1,236 @@
+"""The client that opens the project's store in this process."""
+
+from collections.abc import AsyncIterator, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+
+from retinue.agents.descriptor import Kind, UserDescriptor
+from retinue.agents.inbox import Sender
+from retinue.assembly import App, open_app
+from retinue.cli.client import (
+    Admission,
+    AgentDetail,
+    AgentList,
+    Definitions,
+    DefinitionView,
+    Facts,
+    MessageView,
+    Place,
+    Problem,
+)
+from retinue.engine.views import agent_view, item_view
+from retinue.errors import NotFoundError
+from retinue.ids import LOCAL_OWNER, AgentId, ItemId
+from retinue.stores.port import AgentQuery
+
+if TYPE_CHECKING:
+    from retinue.definitions.definition import Definition
+    from retinue.engine.engine import Engine
+    from retinue.events import AgentView, Event
+    from retinue.messages import AnyRecord, FileReference
+
+_FILES_LISTED = 1000
+
+
+class LocalClient:
+    """Asks the engine of this process; it works on messages only when it was told to."""
+
+    is_remote = False
+
+    def __init__(self, app: App) -> None:
+        self._app = app
+        self._engine = app.engine
+        self._store = app.engine.store
+
+    @classmethod
+    async def open(
+        cls, project: Path, env: Mapping[str, str], *, is_working: bool
+    ) -> "LocalClient":
+        return cls(await open_app(project, env, starts=is_working))
+
+    async def close(self) -> None:
+        await self._app.close()
+
+    # -- definitions
+
+    async def definitions(self) -> Definitions:
+        catalog = self._engine.catalog
+        default = self._default_name()
+        return Definitions(
+            definitions=[_definition_view(one, default) for one in catalog.definitions()],
+            problems=problems_of(self._engine),
+        )
+
+    def _default_name(self) -> str:
+        try:
+            preferred = self._app.settings.agents.default_definition
+            return self._engine.catalog.default(preferred).name
+        except NotFoundError:
+            return ""
+
+    # -- agents
+
+    async def agents(
+        self,
+        *,
+        definition: str | None = None,
+        kind: Kind | None = None,
+        query: str | None = None,
+        limit: int = 50,
+        cursor: str | None = None,
+    ) -> AgentList:
+        page = await self._store.agents(
+            AgentQuery(
+                owner=LOCAL_OWNER,
+                definition=definition,
+                kind=kind,
+                text=query,
+                limit=limit,
+                cursor=cursor,
+            )
+        )
+        return AgentList(
+            agents=[agent_view(agent) for agent in page.agents], next_cursor=page.next_cursor
+        )
+
+    async def agent(self, agent_id: str) -> "AgentView":
+        return agent_view(await self._store.agent(LOCAL_OWNER, AgentId(agent_id)))
+
+    async def detail(self, agent_id: str) -> AgentDetail:
+        agent = await self._store.agent(LOCAL_OWNER, AgentId(agent_id))
+        items = await self._store.open_items(LOCAL_OWNER, agent.id)
+        files = await self._engine.tree(agent.id).list("/", recursive=True)
+        return AgentDetail(
+            **_fields(agent_view(agent)),
+            messages=[item_view(item) for item in items],
+            stats=agent.state.stats,
+            tokens=agent.state.tokens,
+            files=list(files[:_FILES_LISTED]),
+        )
+
+    async def open_place(self, place: Place) -> "AgentView":
+        descriptor = UserDescriptor(
+            connector=place.connector, user_id=place.user, channel_id=place.channel
+        )
+        agent = await self._engine.create(LOCAL_OWNER, place.definition, descriptor=descriptor)
+        return agent_view(agent)
+
+    # -- messages
+
+    async def post(
+        self,
+        agent_id: str,
+        text: str,
+        *,
+        key: str | None = None,
+        files: "Sequence[FileReference]" = (),
+    ) -> Admission:
+        sender = Sender(type="user", id=LOCAL_OWNER, connector="terminal")
+        receipt = await self._engine.post(
+            LOCAL_OWNER, AgentId(agent_id), text, key=key, files=files, sender=sender
+        )
+        return Admission(
+            id=receipt.item.id,
+            agent_id=receipt.agent_id,
+            fate=receipt.item.fate,
+            position=receipt.position,
+        )
+
+    async def message(
+        self, message_id: str, *, agent_id: str | None = None, wait_seconds: float = 0
+    ) -> MessageView:
+        outcome = await self._engine.outcome(
+            LOCAL_OWNER, ItemId(message_id), wait_seconds=wait_seconds
+        )
+        if agent_id not in (None, outcome.item.agent_id):
+            raise NotFoundError(f"there is no message {message_id!r} of that agent")
+        return MessageView(
+            **_fields(item_view(outcome.item)),
+            position=outcome.position,
+            reply=outcome.reply,
+            waiting_until=outcome.waiting_until,
+        )
+
+    async def history(self, agent_id: str, *, after: int, limit: int) -> "Sequence[AnyRecord]":
+        return await self._store.history(LOCAL_OWNER, AgentId(agent_id), after=after, limit=limit)
+
+    async def recent(self, agent_id: str, *, limit: int) -> "Sequence[AnyRecord]":
+        last = await self._last_seq(AgentId(agent_id))
+        return await self.history(agent_id, after=max(last - limit, 0), limit=limit)
+
+    async def _last_seq(self, agent_id: AgentId) -> int:
+        """Find the end of the history by halving: numbers have no gaps."""
+
+        async def exists(seq: int) -> bool:
+            return await self._store.record(LOCAL_OWNER, agent_id, seq) is not None
+
+        low, high = 0, 1  # every record up to `low` exists, and none from `high` on
+        while await exists(high):
+            low, high = high, high * 2
+        while high - low > 1:
+            middle = (low + high) // 2
+            low, high = (middle, high) if await exists(middle) else (low, middle)
+        return low
+
+    # -- commands
+
+    async def reset(self, agent_id: str) -> None:
+        await self._engine.reset(LOCAL_OWNER, AgentId(agent_id))
+
+    async def stop(self, agent_id: str) -> bool:
+        return await self._engine.interrupt(LOCAL_OWNER, AgentId(agent_id))
+
+    async def compact(self, agent_id: str) -> bool:
+        return await self._engine.compact(LOCAL_OWNER, AgentId(agent_id))
+
+    async def upload(self, agent_id: str, path: str, data: bytes) -> "FileReference":
+        await self._store.agent(LOCAL_OWNER, AgentId(agent_id))
+        return await self._engine.tree(AgentId(agent_id)).write(path, data)
+
+    async def facts(self) -> Facts:
+        facts = await self._store.facts()
+        return Facts(
+            kind=facts.kind,
+            schema=facts.schema,
+            agents=facts.agents,
+            items_open=facts.items_open,
+            bytes=facts.bytes,
+            problems=list(facts.problems),
+        )
+
+    def events(self, agent_id: str, *, after: int | None = None) -> "AsyncIterator[Event]":
+        return self._engine.subscribe(LOCAL_OWNER, after=after, agent_id=AgentId(agent_id))
+
+
+def _fields(view: msgspec.Struct) -> dict[str, Any]:
+    return msgspec.structs.asdict(view)
+
+
+def problems_of(engine: "Engine") -> list[Problem]:
+    """What does not load: definitions, prompts, tools."""
+    problems = [
+        Problem(
+            message=problem.message,
+            file=problem.file,
+            field=problem.field,
+            line=problem.line,
+            severity=problem.severity,
+            using_last_good=problem.using_last_good,
+        )
+        for problem in engine.catalog.errors()
+    ]
+    return problems + [Problem(message=text) for text in engine.toolbox.problems()]
+
+
+def _definition_view(definition: "Definition", default: str) -> DefinitionView:
+    return DefinitionView(
+        name=definition.name,
+        display_name=definition.display_name,
+        description=definition.description,
+        type="external" if definition.is_external else definition.kind,
+        model=definition.model,
+        file=definition.file,
+        is_default=definition.name == default,
+    )

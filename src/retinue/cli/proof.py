@@ -1,0 +1,54 @@
+"""`retinue verify` and `retinue bench`: proof by killing, and by measuring."""
+
+import subprocess
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from retinue.cli.options import Common
+from retinue.errors import UsageError
+
+_CHECKOUT = Path(__file__).resolve().parents[3]
+
+
+def verify(
+    common: Common,
+    only: Annotated[
+        list[str] | None, typer.Option(help="Only failpoints with this in their name; repeatable.")
+    ] = None,
+    limit: Annotated[int | None, typer.Option(min=1, help="At most so many kill points.")] = None,
+    seed: Annotated[int, typer.Option(help="Another order of the same script.")] = 0,
+    jobs: Annotated[int, typer.Option(min=1, help="Trials at the same time.")] = 2,
+    keep: Annotated[
+        bool, typer.Option("--keep", help="Keep the data of trials that fail.")
+    ] = False,
+) -> int:
+    """Kill the engine at every commit, restart it, and check that nothing is lost or done twice."""
+    from retinue.testing import verify as verifying
+
+    return verifying.run(
+        only=only or [],
+        limit=limit,
+        seed=seed,
+        jobs=jobs,
+        keep=keep,
+        is_json=common.is_json,
+    )
+
+
+def bench(
+    common: Common,
+    arguments: Annotated[
+        list[str] | None, typer.Argument(metavar="ARGS", help="Given to the bench as they are.")
+    ] = None,
+) -> int:
+    """Measure speed, growth and memory; runs from a checkout of the repository."""
+    if not (_CHECKOUT / "bench" / "__main__.py").is_file():
+        raise UsageError(
+            "the bench is part of the repository, not of the installed package: "
+            "clone it and run `make bench` there"
+        )
+    command = [sys.executable, "-m", "bench", *(["--json"] if common.is_json else [])]
+    return subprocess.run([*command, *(arguments or [])], cwd=_CHECKOUT, check=False).returncode

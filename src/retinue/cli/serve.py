@@ -1,0 +1,204 @@
+"""`retinue serve` and `retinue open`: the server, and the way into it."""
+
+import asyncio
+import contextlib
+import os
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from retinue.cli.options import Common, environment
+from retinue.cli.printing import print_json, print_json_line, say, tell
+from retinue.errors import NotFoundError, UsageError
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncGenerator
+
+    from starlette.applications import Starlette
+
+    from retinue.assembly import App
+
+
+def serve(
+    common: Common,
+    host: Annotated[str | None, typer.Option(help="The address to listen on.")] = None,
+    port: Annotated[
+        int | None, typer.Option(min=0, max=65535, help="The port; 0 takes any free one.")
+    ] = None,
+    browser: Annotated[bool, typer.Option("--open", help="Open the web app.")] = False,
+    rebuild: Annotated[
+        bool,
+        typer.Option("--rebuild", help="Set a damaged database aside; rebuild from the folders."),
+    ] = False,
+) -> int:
+    """Start the server and the web app, and print the link that logs you in."""
+    from retinue.cli.logs import set_up_logs
+
+    set_up_logs(is_json=common.is_json, is_debug="--debug" in sys.argv)
+    try:
+        asyncio.run(_serve(common, host=host, port=port, is_opening=browser, is_rebuilding=rebuild))
+    except KeyboardInterrupt:
+        tell("Stopped at once; what was running goes on at the next start.")
+    return 0
+
+
+async def _serve(
+    common: Common, *, host: str | None, port: int | None, is_opening: bool, is_rebuilding: bool
+) -> None:
+    from retinue.server.hosts import check_bind
+    from retinue.server.serving import address_of, bind
+    from retinue.server.serving import serve as listen
+    from retinue.settings import load_settings
+
+    make_project_directory(common.project)
+    settings = load_settings(common.project, environment())
+    for warning in settings.warnings:
+        tell(f"warning: {warning}")
+    host = host or settings.server.host
+    check_bind(host, has_explicit_token=settings.server.token is not None)
+    sockets = bind(host, settings.server.port if port is None else port)
+    try:
+        async with _opened(common.project, is_rebuilding=is_rebuilding) as app:
+            web = _web_app(app, host)
+            link = _login_link(web, address_of(sockets, host))
+
+            def ready(url: str) -> None:
+                write_server_file(app.settings.data_dir, url)
+                _greet(app, url, link, is_json=common.is_json)
+                if is_opening:
+                    typer.launch(link)
+
+            saying = asyncio.create_task(_say_when_stopping(web))
+            try:
+                await listen(web, host, 0, on_ready=ready, sockets=sockets)
+            finally:
+                saying.cancel()
+                remove_server_file(app.settings.data_dir)
+    finally:
+        for taken in sockets:
+            taken.close()
+
+
+def make_project_directory(project: Path) -> None:
+    """Create the project where it is missing, and complain early where it cannot be used."""
+    try:
+        project.mkdir(parents=True, exist_ok=True)
+    except FileExistsError:
+        raise UsageError(f"{project} is a file: give a directory with --dir") from None
+    if not os.access(project, os.W_OK | os.X_OK):
+        raise UsageError(
+            f"{project} cannot be written by this user: give another directory with --dir, "
+            "or change its owner"
+        )
+
+
+@contextlib.asynccontextmanager
+async def _opened(project: Path, *, is_rebuilding: bool) -> "AsyncGenerator[App]":
+    from retinue.assembly import open_app
+
+    app = await open_app(project, environment(), rebuilds=is_rebuilding)
+    try:
+        yield app
+    finally:
+        await app.close()
+
+
+def _web_app(app: "App", host: str) -> "Starlette":
+    from retinue.server.app import create_app
+    from retinue.server.options import ServerOptions
+
+    options = ServerOptions.of(app.settings, host=host)
+    return create_app(app.engine, token=app.token, options=options)
+
+
+def _login_link(web: "Starlette", url: str) -> str:
+    return f"{url}/#login={web.state.services.gate.codes.issue()}"
+
+
+async def _say_when_stopping(web: "Starlette") -> None:
+    live = web.state.services.live
+    leave = live.join()
+    try:
+        await leave.wait()
+        tell("Stopping… (Ctrl-C again does not wait)")
+    finally:
+        live.left(leave)
+
+
+def _greet(app: "App", url: str, link: str, *, is_json: bool) -> None:
+    from retinue import __version__
+    from retinue.cli.definitions import problem_line
+    from retinue.cli.local import problems_of
+
+    problems = problems_of(app.engine)
+    if is_json:
+        print_json_line(
+            {
+                "event": "ready",
+                "version": __version__,
+                "url": url,
+                "login": link,
+                "data": str(app.settings.data_dir),
+                "model": app.settings.model,
+                "problems": problems,
+            }
+        )
+        return
+    needs_key = " (built in; `retinue init` tells about others)"
+    say(f"Retinue {__version__}")
+    say(f"  data   {app.settings.data_dir}")
+    say(f"  model  {app.settings.model}{needs_key if app.settings.model == 'offline' else ''}")
+    say(f"  open   {link}")
+    say("  stop   Ctrl-C")
+    for problem in problems:
+        tell(problem_line(problem))
+    sys.stdout.flush()
+
+
+def write_server_file(data: Path, url: str) -> None:
+    """Write down where this server is, for commands of the same user."""
+    import msgspec
+
+    from retinue.cli.connecting import RunningServer
+
+    file = data / "server.json"
+    body = msgspec.json.encode(RunningServer(pid=os.getpid(), url=url))
+    temporary = file.with_suffix(".tmp")
+    descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
+    with os.fdopen(descriptor, "wb") as stream:
+        stream.write(body)
+    temporary.replace(file)
+
+
+def remove_server_file(data: Path) -> None:
+    with contextlib.suppress(OSError):
+        (data / "server.json").unlink(missing_ok=True)
+
+
+def open_link(common: Common) -> None:
+    """Print a fresh link that logs a browser in to the running server."""
+    from retinue.cli.connecting import find_server, read_token, require_project
+
+    require_project(common.project)
+    server = find_server(common.project)
+    if server is None:
+        raise NotFoundError(
+            f"no server runs on {common.project}: `retinue serve` starts one and prints a link"
+        )
+
+    async def ask() -> str:
+        from retinue.cli.remote import RemoteClient
+
+        client = RemoteClient(server.url, read_token(common.project))
+        try:
+            return await client.login_link()
+        finally:
+            await client.close()
+
+    link = asyncio.run(ask())
+    if common.is_json:
+        print_json({"url": link})
+    else:
+        say(link)
