@@ -57,10 +57,12 @@ class Committer:
                 await self._clock.sleep(_STORE_RETRY_SECONDS)
         warm.apply(draft)
 
-    async def interruptibly(self, warm: Warm, work: Awaitable[ResultT]) -> ResultT:
+    async def interruptibly(
+        self, warm: Warm, work: Awaitable[ResultT], *, is_tool: bool = False
+    ) -> ResultT:
         """Await something that a command or the end of the process may break off."""
         task = asyncio.current_task()
-        warm.begin_work()
+        warm.begin_work(is_tool=is_tool)
         try:
             return await work
         except asyncio.CancelledError:

@@ -33,7 +33,7 @@ from retinue.engine.warm import (
     Warm,
 )
 from retinue.engine.wiring import World, make_runner
-from retinue.errors import FencedError, NotFoundError, UsageError
+from retinue.errors import BusyError, FencedError, NotFoundError, UsageError
 from retinue.events import DefinitionsEvent, Event
 from retinue.ids import AgentId, ItemId, OwnerId, new_agent_id, new_id
 from retinue.messages import AnyRecord, FileReference, clean_json
@@ -44,6 +44,7 @@ from retinue.tools.port import AgentFiles, Tool
 logger = logging.getLogger(__name__)
 
 _DEFECT_RETRY_SECONDS = 5.0
+_DEFINITIONS_SECONDS = 1.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -88,6 +89,9 @@ class Engine:
         self._waiters: dict[ItemId, list[asyncio.Future[_Ended]]] = {}
         self._open: dict[ItemId, Item] = {}
         self._crashed: set[AgentId] = set()
+        self._weights: dict[AgentId, int] = {}
+        self._warm_bytes = 0
+        self._watcher: asyncio.Task[None] | None = None
         self._unlisten = world.store.listen(self._follow)
 
     # -- life
@@ -99,6 +103,7 @@ class Engine:
             self._crashed = {agent_id for agent_id, _ in waking}
         self._dispatch.begin(self._run)
         self._outbox.start()
+        self._watcher = asyncio.create_task(self._watch_definitions())
         for agent_id, priority in waking:
             self._dispatch.wake(agent_id, priority)
 
@@ -106,12 +111,29 @@ class Engine:
         """Begin nothing new and break off what runs; turns resume at the next start."""
         self._runner.begin_stopping()
         self._feed.close()
-        for agent_id in list(self._running):
-            if agent_id in self._warm:
-                self._warm[agent_id].interrupt()
-        await self._dispatch.end()
+        if self._watcher is not None:
+            self._watcher.cancel()
+        self._break_off(including_tools=False)
+        ending = asyncio.create_task(self._dispatch.end())
+        await asyncio.wait({ending}, timeout=self._limits.shutdown_seconds)
+        self._break_off(including_tools=True)
+        await ending
         await self._outbox.stop()
         self._unlisten()
+        for command in [c for warm in self._warm.values() for c in warm.commands]:
+            command.done.set_exception(BusyError("the server is stopping; try again"))
+
+    def _break_off(self, *, including_tools: bool) -> None:
+        for warm in [self._warm[a] for a in self._running if a in self._warm]:
+            if including_tools or not warm.is_running_tools:
+                warm.interrupt()
+
+    async def _watch_definitions(self) -> None:
+        """Tell the doors when files changed, also while nobody runs a turn."""
+        while True:
+            await self._clock.sleep(_DEFINITIONS_SECONDS)
+            if self.catalog.refresh():
+                self._feed.announce(DefinitionsEvent())
 
     # -- agents
 
@@ -254,9 +276,6 @@ class Engine:
     ) -> AsyncIterator[Event]:
         return self._feed.subscribe(owner, after=after, agent_id=agent_id)
 
-    def announce_definitions(self) -> None:
-        self._feed.announce(DefinitionsEvent())
-
     def tree(self, agent_id: AgentId) -> AgentFiles:
         return self._trees.tree(agent_id)
 
@@ -322,7 +341,7 @@ class Engine:
             await self._after_defect(agent_id)
         finally:
             self._running.discard(agent_id)
-            self._cool_down()
+            self._cool_down(agent_id)
 
     async def _after_defect(self, agent_id: AgentId) -> None:
         """Load the agent anew and end its turn as failed; if even that fails, try again later."""
@@ -356,16 +375,21 @@ class Engine:
         self._warm.move_to_end(agent_id)
         return warm
 
-    def _cool_down(self) -> None:
+    def _cool_down(self, agent_id: AgentId) -> None:
         """Let the agents that were used longest ago go, when all together take too much memory."""
-        if len(self._warm) % 32:
-            return  # weighing all of them at every rest would cost more than it saves
-        total = sum(warm.weight for warm in self._warm.values())
-        for agent_id in list(self._warm):
-            if total <= self._limits.warm_bytes:
-                return
-            if agent_id not in self._running and not self._warm[agent_id].commands:
-                total -= self._warm.pop(agent_id).weight
+        warm = self._warm.get(agent_id)
+        weight = warm.weight if warm else 0
+        self._warm_bytes += weight - self._weights.pop(agent_id, 0)
+        if weight:
+            self._weights[agent_id] = weight
+        if self._warm_bytes > self._limits.warm_bytes:
+            resting = [a for a in self._warm if a not in self._running]
+            for oldest in resting:
+                if self._warm_bytes <= self._limits.warm_bytes:
+                    break
+                if not self._warm[oldest].commands:
+                    del self._warm[oldest]
+                    self._warm_bytes -= self._weights.pop(oldest, 0)
 
     async def _target(
         self, owner: OwnerId, descriptor: Descriptor, definition: str | None

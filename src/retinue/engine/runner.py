@@ -134,6 +134,9 @@ class Runner:
     async def _obey(self, warm: Warm, command: Command) -> None:
         try:
             result = await self._carry_out(warm, command)
+        except Interrupted:
+            if not command.done.done():
+                command.done.set_result(False)
         except Exception as error:  # noqa: BLE001  whoever gave the command is told
             if not command.done.done():
                 command.done.set_exception(error)

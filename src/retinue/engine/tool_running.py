@@ -53,7 +53,7 @@ class ToolRunner:
         else:
             for call in allowed:
                 reach("tool:before")
-                result = await self._committer.interruptibly(warm, run(call))
+                result = await self._committer.interruptibly(warm, run(call), is_tool=True)
                 reach("tool:after")
                 await self._commit_result(warm, call, result)
                 warm.is_recovered = False
@@ -72,7 +72,9 @@ class ToolRunner:
             pending = set(tasks)
             while pending:
                 done, pending = await self._committer.interruptibly(
-                    warm, asyncio.wait(pending, return_when=asyncio.FIRST_COMPLETED)
+                    warm,
+                    asyncio.wait(pending, return_when=asyncio.FIRST_COMPLETED),
+                    is_tool=True,
                 )
                 reach("tool:after")
                 for task in done:

@@ -128,6 +128,7 @@ class Warm:
         self.is_deleted = False
         self.commands: deque[Command] = deque()
         self._working: asyncio.Task[Any] | None = None
+        self.is_running_tools = False
         for item in snapshot.items:
             if item.fate == "queued":
                 self.receive(item)
@@ -154,12 +155,14 @@ class Warm:
         if self._working is not None:
             self._working.cancel()
 
-    def begin_work(self) -> None:
+    def begin_work(self, *, is_tool: bool) -> None:
         """From here on the current task may be interrupted, until `end_work`."""
         self._working = asyncio.current_task()
+        self.is_running_tools = is_tool
 
     def end_work(self) -> None:
         self._working = None
+        self.is_running_tools = False
 
     def draft(self, at: datetime) -> Draft:
         return Draft(at=at, next_seq=self.next_seq, state=self.state)
