@@ -86,6 +86,7 @@ class Engine:
         self._warm: OrderedDict[AgentId, Warm] = OrderedDict()
         self._running: set[AgentId] = set()
         self._commands: dict[AgentId, list[Command]] = {}
+        self._arrived: dict[AgentId, list[Item]] = {}  # while the agent was being loaded
         self._waiters: dict[ItemId, list[asyncio.Future[_Ended]]] = {}
         self._open: dict[ItemId, Item] = {}
         self._crashed: set[AgentId] = set()
@@ -103,6 +104,7 @@ class Engine:
             self._crashed = {agent_id for agent_id, _ in waking}
         self._dispatch.begin(self._run)
         self._outbox.start()
+        waking = await self.store.waking()  # again: what was admitted meanwhile woke nobody
         self._watcher = asyncio.create_task(self._watch_definitions())
         for agent_id, priority in waking:
             self._dispatch.wake(agent_id, priority)
@@ -298,10 +300,18 @@ class Engine:
                 elif is_final(item.fate):
                     self._ended(change, item)
             if change.is_deleted:
-                self._warm.pop(change.agent_id, None)
+                self._forgotten(change.agent_id)
         if self._feed.is_watched:
             self._feed.publish(changes)
         self._outbox.nudge()
+
+    def _forgotten(self, agent_id: AgentId) -> None:
+        self._warm.pop(agent_id, None)
+        for item in [item for item in self._open.values() if item.agent_id == agent_id]:
+            del self._open[item.id]
+            for waiter in self._waiters.get(item.id, ()):
+                if not waiter.done():
+                    waiter.set_exception(NotFoundError(f"the agent of {item.id!r} was deleted"))
 
     def _ended(self, change: StoredChange, item: Item) -> None:
         self._open.pop(item.id, None)
@@ -321,6 +331,8 @@ class Engine:
                 change.agent_id, "foreground" if is_foreground(warm.descriptor) else "background"
             )
         elif change.agent is not None:
+            if change.agent_id in self._arrived:
+                self._arrived[change.agent_id].append(item)
             self._dispatch.wake(change.agent_id, _priority(change.agent))
 
     async def _run(self, agent_id: AgentId) -> None:
@@ -351,7 +363,11 @@ class Engine:
             fresh = await self._load(agent_id)
             if fresh is not None:
                 fresh.commands.extend(commands)
-                await self._runner.give_up(fresh, "an internal error; the log has the details")
+                priority = _priority_of(fresh)
+                if await self._runner.give_up(fresh, "an internal error; the log has the details"):
+                    self._dispatch.wake(agent_id, priority)  # what is queued behind it
+                else:
+                    self._dispatch.wake_later(agent_id, priority, _DEFECT_RETRY_SECONDS)
         except Exception:
             logger.exception("the failed turn could not be recorded", extra={"agent_id": agent_id})
             self._warm.pop(agent_id, None)
@@ -360,13 +376,18 @@ class Engine:
     async def _load(self, agent_id: AgentId) -> Warm | None:
         warm = self._warm.get(agent_id)
         if warm is None:
+            self._arrived[agent_id] = []
             try:
-                snapshot = await self.store.claim(agent_id)
+                warm = Warm(await self.store.claim(agent_id))
             except NotFoundError as error:
                 for command in self._commands.pop(agent_id, []):
                     command.done.set_exception(error)
                 return None
-            warm = self._warm[agent_id] = Warm(snapshot)
+            finally:
+                arrived = self._arrived.pop(agent_id)
+            for item in arrived:
+                warm.receive(item)
+            self._warm[agent_id] = warm
             if agent_id in self._crashed:
                 self._crashed.discard(agent_id)
                 if warm.state.turn is not None:

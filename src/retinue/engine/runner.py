@@ -83,10 +83,12 @@ class Runner:
         steps.crashed(draft)
         await self._committer.commit(warm, draft)
 
-    async def give_up(self, warm: Warm, reason: str) -> None:
+    async def give_up(self, warm: Warm, reason: str) -> bool:
         """End the turn after a defect of our own, so that nothing waits for ever."""
-        if warm.state.turn is not None:
-            await self._committer.fail(warm, "internal", reason)
+        if warm.state.turn is None:
+            return False
+        await self._committer.fail(warm, "internal", reason)
+        return True
 
     def _view(self, warm: Warm) -> View:
         state = warm.state

@@ -1,0 +1,250 @@
+"""A real engine on a real store in a folder, with scripted models and tools, for tests."""
+
+import sqlite3
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path, PurePosixPath
+from random import Random
+from typing import Any
+
+from retinue.agents.inbox import ItemBody, Sender
+from retinue.clock import Clock, SystemClock
+from retinue.definitions.catalog import Catalog
+from retinue.engine.delivery import Deliver
+from retinue.engine.engine import Engine, Outcome
+from retinue.engine.wiring import World
+from retinue.errors import NotFoundError, UnknownModelError
+from retinue.ids import LOCAL_OWNER, AgentId, ItemId, OwnerId, new_item_id
+from retinue.messages import (
+    AnyRecord,
+    AssistantRecord,
+    CallPart,
+    FileReference,
+    NoteRecord,
+    ResetRecord,
+    StartRecord,
+    SummaryRecord,
+    SystemRecord,
+    ToolRecord,
+    UnknownRecord,
+    UserRecord,
+)
+from retinue.models.port import Model
+from retinue.settings import load_settings
+from retinue.stores.port import Agent, NewItem, Post, Receipt, Store
+from retinue.stores.sqlite.store import SqliteStore
+from retinue.tools.function import FunctionTool
+from retinue.tools.port import Tool
+
+HELPER = 'name = "helper"\ndisplayName = "Helper"\ndescription = "Helps."\n'
+PATIENCE_SECONDS = 20.0
+
+
+class NamedModels:
+    """Models by name; any other name is unknown."""
+
+    def __init__(self, models: Mapping[str, Model]) -> None:
+        self._models = dict(models)
+
+    async def get(self, name: str) -> Model:
+        if name not in self._models:
+            raise UnknownModelError(f"there is no model {name!r}")
+        return self._models[name]
+
+    def names(self) -> Sequence[str]:
+        return list(self._models)
+
+
+class NamedTools:
+    """Tools by name."""
+
+    def __init__(self, tools: Sequence[Tool]) -> None:
+        self._tools = {tool.name: tool for tool in tools}
+
+    async def tools(self) -> Mapping[str, Tool]:
+        return self._tools
+
+    def problems(self) -> Sequence[str]:
+        return ()
+
+
+class MemoryFiles:
+    """An agent's files in memory."""
+
+    def __init__(self) -> None:
+        self._data: dict[str, bytes] = {}
+
+    async def read(self, path: str) -> bytes:
+        if path not in self._data:
+            raise NotFoundError(f"there is no file {path!r}")
+        return self._data[path]
+
+    async def write(self, path: str, data: bytes) -> FileReference:
+        self._data[path] = data
+        return await self.stat(path)
+
+    async def append(self, path: str, data: bytes) -> FileReference:
+        return await self.write(path, self._data.get(path, b"") + data)
+
+    async def delete(self, path: str) -> None:
+        self._data.pop(path, None)
+
+    async def list(self, path: str = "/", *, recursive: bool = False) -> Sequence[FileReference]:
+        del recursive
+        return [await self.stat(name) for name in self._data if name.startswith(path)]
+
+    async def stat(self, path: str) -> FileReference:
+        name = PurePosixPath(path).name
+        kind = "image/png" if name.endswith(".png") else "text/plain"
+        size = len(self._data.get(path, b""))
+        return FileReference(id=name, name=name, mime_type=kind, size=size, path=path)
+
+    def real_path(self, path: str) -> PurePosixPath:
+        return PurePosixPath(path)
+
+
+class MemoryTrees:
+    """The files of all agents in memory."""
+
+    def __init__(self) -> None:
+        self._trees: dict[AgentId, MemoryFiles] = {}
+
+    def tree(self, agent_id: AgentId) -> MemoryFiles:
+        return self._trees.setdefault(agent_id, MemoryFiles())
+
+
+@dataclass(kw_only=True)
+class Stage:
+    """What an engine is started with; the model `main` is every definition's default."""
+
+    directory: Path
+    models: Mapping[str, Model]
+    tools: Sequence[Tool | FunctionTool[..., Any]] = ()
+    definitions: Mapping[str, str] = field(default_factory=lambda: {"helper.toml": HELPER})
+    limits: Mapping[str, object] = field(default_factory=dict[str, object])
+    context_limit: int = 200_000
+    connectors: Mapping[str, Deliver] = field(default_factory=dict[str, Deliver])
+    clock: Clock = field(default_factory=SystemClock)
+    trees: MemoryTrees = field(default_factory=MemoryTrees)
+    wrap: Callable[[SqliteStore], Store] | None = None
+    """puts something between the engine and the store"""
+
+    def write_definitions(self) -> None:
+        folder = self.directory / "agents"
+        folder.mkdir(parents=True, exist_ok=True)
+        for name, text in self.definitions.items():
+            (folder / name).write_text(text, encoding="utf-8")
+
+    def world(self, store: Store) -> World:
+        env = {f"RETINUE_LIMITS__{name.upper()}": str(value) for name, value in self.limits.items()}
+        env |= {
+            "RETINUE_MODEL": "main",
+            "RETINUE_AGENTS__EMERGENCY_CONTEXT_LIMIT": str(self.context_limit),
+        }
+        tools = [tool if isinstance(tool, Tool) else tool.as_tool() for tool in self.tools]
+        return World(
+            store=store,
+            models=NamedModels(self.models),
+            toolbox=NamedTools(tools),
+            catalog=Catalog(self.directory, self.clock),
+            settings=load_settings(self.directory, env),
+            clock=self.clock,
+            trees=self.trees,
+            connectors=self.connectors,
+            random=Random(1),
+        )
+
+
+class Kit:
+    """A running engine and short words for what tests do with it."""
+
+    def __init__(self, stage: Stage) -> None:
+        self.stage = stage
+        self.engine: Engine
+        self.store: Store
+
+    async def open(self) -> None:
+        self.stage.write_definitions()
+        real = SqliteStore(self.stage.directory / ".retinue", clock=self.stage.clock)
+        await real.open()
+        self.store = self.stage.wrap(real) if self.stage.wrap else real
+        self.engine = Engine(self.stage.world(self.store))
+        await self.engine.start()
+
+    async def close(self) -> None:
+        await self.engine.stop()
+        await self.store.close()
+
+    async def restart(self) -> None:
+        """Close in good order and open again on the same data."""
+        await self.close()
+        await self.open()
+
+    async def crash(self) -> None:
+        """Break everything off, and open again as after a death of the process."""
+        await self.close()
+        database = sqlite3.connect(self.stage.directory / ".retinue" / "retinue.db")
+        with database:
+            database.execute("UPDATE meta SET value = '0' WHERE key = 'clean'")
+        database.close()
+        await self.open()
+
+    async def agent(self, definition: str = "helper", owner: OwnerId = LOCAL_OWNER) -> Agent:
+        return await self.engine.create(owner, definition)
+
+    async def post(self, agent: Agent, text: str, **options: Any) -> Receipt:
+        return await self.engine.post(agent.owner, agent.id, text, **options)
+
+    async def post_system(self, agent: Agent, text: str, *, silent: bool = False) -> ItemId:
+        """Admit a system message, as another agent's tool would."""
+        item = NewItem(
+            id=new_item_id(),
+            kind="system",
+            body=ItemBody(text=text, sender=Sender(type="agent", id="peer")),
+            admitted_at=self.stage.clock.now(),
+            silent=silent,
+        )
+        receipt = await self.store.admit(Post(to=agent.id, item=item, owner=agent.owner))
+        return receipt.item.id
+
+    async def outcome(self, receipt: Receipt | ItemId, owner: OwnerId = LOCAL_OWNER) -> Outcome:
+        """Wait for the end of an item."""
+        item_id = receipt.item.id if isinstance(receipt, Receipt) else receipt
+        return await self.engine.outcome(owner, item_id, wait_seconds=PATIENCE_SECONDS)
+
+    async def ask(self, agent: Agent, text: str, **options: Any) -> Outcome:
+        return await self.outcome(await self.post(agent, text, **options), agent.owner)
+
+    async def records(self, agent: Agent) -> list[AnyRecord]:
+        return list(await self.store.history(agent.owner, agent.id, after=0, limit=100_000))
+
+    async def kinds(self, agent: Agent) -> list[str]:
+        """What the history says, in short words."""
+        return [told(record) for record in await self.records(agent)]
+
+    async def fresh(self, agent: Agent) -> Agent:
+        return await self.store.agent(agent.owner, agent.id)
+
+
+def told(record: AnyRecord) -> str:
+    """Tell a record in one short line."""
+    match record:
+        case AssistantRecord():
+            words = [f"{p.name}()" if isinstance(p, CallPart) else p.text for p in record.parts]
+            return f"assistant {' '.join(words)}"
+        case ToolRecord():
+            return f"tool {record.name} {record.status} {record.text}".strip()
+        case NoteRecord():
+            return f"note {record.code}"
+        case SummaryRecord():
+            return f"summary {record.reason}"
+        case UserRecord():
+            return f"user {record.text}"
+        case SystemRecord():
+            return f"system {record.text}"
+        case UnknownRecord():
+            return record.kind
+        case StartRecord():
+            return "start"
+        case ResetRecord():
+            return "reset"

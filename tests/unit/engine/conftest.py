@@ -1,0 +1,37 @@
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from retinue.models.port import ModelRequest
+from retinue.models.scripted import Answer, ScriptedModel
+from retinue.testing.clock import FakeClock
+from retinue.testing.kit import Kit, Stage
+
+Script = Iterable[Answer] | Callable[[ModelRequest], Answer]
+Start = Callable[..., Awaitable[Kit]]
+
+
+@pytest.fixture
+def clock() -> FakeClock:
+    return FakeClock()
+
+
+@pytest.fixture
+async def start(tmp_path: Path) -> AsyncIterator[Start]:
+    """Start an engine whose main model plays a script, and close it after the test."""
+    opened: list[Kit] = []
+
+    async def start_engine(script: Script | ScriptedModel, **options: Any) -> Kit:
+        model = script if isinstance(script, ScriptedModel) else ScriptedModel(script, name="main")
+        more = options.pop("models", {})
+        directory = options.pop("directory", tmp_path)
+        kit = Kit(Stage(directory=directory, models={"main": model, **more}, **options))
+        await kit.open()
+        opened.append(kit)
+        return kit
+
+    yield start_engine
+    for kit in opened:
+        await kit.close()
