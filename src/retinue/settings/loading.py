@@ -1,7 +1,5 @@
 """Reads `retinue.toml` and the environment into one frozen `Settings`."""
 
-import re
-import tomllib
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -10,9 +8,9 @@ from retinue.settings.environment import Overlay, overlay
 from retinue.settings.secrets import Vault
 from retinue.settings.sections import Settings, data_directory
 from retinue.settings.shapes import Complaint, Tidied, check, path_text, tidy
+from retinue.settings.toml import TomlError, parse_toml
 
 FILE_NAME = "retinue.toml"
-_LINE = re.compile(r"\(at line (\d+), column \d+\)$")
 
 
 def load_settings(project_dir: Path, env: Mapping[str, str]) -> Settings:
@@ -35,15 +33,14 @@ def load_settings(project_dir: Path, env: Mapping[str, str]) -> Settings:
 
 def _read(file: Path) -> Mapping[str, object]:
     try:
-        return tomllib.loads(file.read_bytes().decode("utf-8-sig"))
+        return parse_toml(file.read_bytes().decode("utf-8-sig"))
     except FileNotFoundError:
         return {}
-    except tomllib.TOMLDecodeError as error:
-        found = _LINE.search(str(error))
-        line = int(found.group(1)) if found else None
-        where = f"{file}:{line}" if line else str(file)
+    except TomlError as error:
+        where = f"{file}:{error.line}" if error.line else str(file)
         raise UsageError(
-            f"{where}: not valid TOML: {error}", details={"file": str(file), "line": line}
+            f"{where}: not valid TOML: {error.reason}",
+            details={"file": str(file), "line": error.line},
         ) from error
     except (OSError, UnicodeDecodeError) as error:
         raise UsageError(f"{file}: cannot be read: {error}", details={"file": str(file)}) from error

@@ -52,6 +52,8 @@ class Complaint:
 
     path: str
     message: str
+    is_missing: bool = False
+    """whether the key is not there at all"""
 
 
 @dataclass(slots=True, kw_only=True)
@@ -106,7 +108,9 @@ def check(
             value=None,
             errors=tuple(
                 Complaint(
-                    path=path_text(details["loc"], spelling), message=expectation_text(details)
+                    path=path_text(details["loc"], spelling),
+                    message=expectation_text(details),
+                    is_missing=details["type"] == "missing",
                 )
                 for details in error.errors(include_url=False)
             ),

@@ -1,0 +1,18 @@
+"""Templates of agents: what they are, how files define them, and what they may use."""
+
+from retinue.definitions.catalog import Catalog
+from retinue.definitions.declaring import define_agent, define_prompt
+from retinue.definitions.definition import Definition
+from retinue.definitions.problems import LoadProblem
+from retinue.definitions.prompt import Prompt
+from retinue.definitions.side import Side
+
+__all__ = [
+    "Catalog",
+    "Definition",
+    "LoadProblem",
+    "Prompt",
+    "Side",
+    "define_agent",
+    "define_prompt",
+]

@@ -1,0 +1,175 @@
+"""The definitions and prompts of a project as they are now: follows the files, cheaply."""
+
+import logging
+import stat
+import threading
+from collections.abc import Callable, Collection, Iterable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from retinue.clock import Clock
+from retinue.definitions.definition import BUILTIN_NAME, Definition
+from retinue.definitions.problems import LoadProblem
+from retinue.definitions.prompt import Prompt
+from retinue.definitions.retention import Generation, advance
+from retinue.definitions.sources import FOLDERS, Folder, SourceFile, read_source
+from retinue.errors import NotFoundError
+from retinue.settings.keys import nearest
+
+logger = logging.getLogger(__name__)
+
+RESCAN_SECONDS = 0.2
+
+KnownTools = Collection[str] | Callable[[], Collection[str]] | None
+"""Names or patterns of tools; None when references to tools are not to be checked."""
+
+_Signature = tuple[int, int, int, int]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Tracked:
+    """A file as it was last read."""
+
+    signature: _Signature
+    source: SourceFile
+
+
+class Catalog:
+    """Serves definitions and prompts by name; `refresh` takes up what changed on disk."""
+
+    def __init__(self, project_dir: Path, clock: Clock, known_tools: KnownTools = None) -> None:
+        self._project_dir = project_dir
+        self._clock = clock
+        self._known_tools = known_tools
+        self._lock = threading.Lock()
+        self._scanned_at: float | None = None
+        self._tracked: dict[Path, _Tracked] = {}
+        self._tools: frozenset[str] | None = None
+        self._revision = 0
+        # Replaced as a whole, so that readers in other threads never see half a reload.
+        self._generation = Generation()
+        self.refresh()
+
+    @property
+    def revision(self) -> int:
+        """A number that grows with every change that was taken up."""
+        return self._revision
+
+    def definition(self, name: str) -> Definition:
+        generation = self._generation
+        found = generation.definitions.get(name)
+        if found is None:
+            raise _not_found("definition", name, generation.definitions, generation.problems)
+        return found
+
+    def definitions(self) -> tuple[Definition, ...]:
+        """List all of them by name."""
+        return tuple(one for _, one in sorted(self._generation.definitions.items()))
+
+    def default(self, preferred: str | None = None) -> Definition:
+        """Give the definition for whoever names none."""
+        if preferred is not None:
+            return self.definition(preferred)
+        definitions = self.definitions()
+        visible = (one.name for one in definitions if one.ui_visible and one.kind == "ai_human")
+        has_builtin_name = any(one.name == BUILTIN_NAME for one in definitions)
+        return self.definition(BUILTIN_NAME if has_builtin_name else next(visible, BUILTIN_NAME))
+
+    def prompt(self, name: str) -> Prompt:
+        generation = self._generation
+        found = generation.prompts.get(name)
+        if found is None:
+            raise _not_found("prompt", name, generation.prompts, generation.problems)
+        return found
+
+    def errors(self) -> tuple[LoadProblem, ...]:
+        """Tell everything that is wrong with the files, warnings included."""
+        return self._generation.problems
+
+    def refresh(self) -> bool:
+        """Look at the files, at most five times a second; tell whether anything was taken up."""
+        with self._lock:
+            now = self._clock.monotonic()
+            if self._scanned_at is not None and now - self._scanned_at < RESCAN_SECONDS:
+                return False
+            self._scanned_at = now
+            return self._rescan()
+
+    def _rescan(self) -> bool:
+        tools = self._current_tools()
+        tracked = {
+            path: self._current(path, folder, signature)
+            for path, folder, signature in _scan(self._project_dir)
+        }
+        if self._revision and tools == self._tools and tracked == self._tracked:
+            return False
+        self._tracked, self._tools = tracked, tools
+        sources = [one.source for one in tracked.values()]
+        generation = advance(self._generation, sources, tools)
+        _announce(self._generation.problems, generation.problems)
+        self._generation = generation
+        self._revision += 1
+        return True
+
+    def _current_tools(self) -> frozenset[str] | None:
+        known = self._known_tools() if callable(self._known_tools) else self._known_tools
+        return None if known is None else frozenset(known)
+
+    def _current(self, path: Path, folder: Folder, signature: _Signature) -> _Tracked:
+        known = self._tracked.get(path)
+        if known is not None and known.signature == signature:
+            return known
+        return _Tracked(signature=signature, source=read_source(path, self._project_dir, folder))
+
+
+def _scan(project_dir: Path) -> Iterator[tuple[Path, Folder, _Signature]]:
+    """Find the files, in a fixed order: of two that define one name, the first wins."""
+    for folder in FOLDERS:
+        try:
+            paths = sorted((project_dir / folder.path).iterdir())
+        except (FileNotFoundError, NotADirectoryError):
+            continue
+        for path in paths:
+            if path.name.startswith((".", "_")) or path.stem.upper() == "README":
+                continue
+            try:
+                status = path.stat()
+            except OSError:
+                continue
+            if stat.S_ISREG(status.st_mode):
+                signature = (status.st_mtime_ns, status.st_ctime_ns, status.st_size, status.st_ino)
+                yield path, folder, signature
+
+
+def _not_found(
+    kind: str, name: str, known: Iterable[str], problems: Iterable[LoadProblem]
+) -> NotFoundError:
+    names = sorted(known)
+    near = nearest(name, names, limit=3)
+    message = f"there is no {kind} {name!r}"
+    failing = [
+        problem for problem in problems if problem.is_error and Path(problem.file).stem == name
+    ]
+    if failing:
+        message += f", because a file does not load: {failing[0]}"
+    elif near:
+        message += f"; did you mean {' or '.join(repr(one) for one in near)}?"
+    elif names:
+        message += f"; there are {', '.join(names[:10])}" + (" ..." if len(names) > 10 else "")
+    return NotFoundError(message, details={kind: name, "near": near})
+
+
+def _announce(before: tuple[LoadProblem, ...], after: tuple[LoadProblem, ...]) -> None:
+    known = frozenset(before)
+    for problem in after:
+        if problem not in known:
+            level = logging.ERROR if problem.is_error else logging.WARNING
+            facts = {
+                "action": "load",
+                "file": problem.file,
+                "field": problem.field,
+                "line": problem.line,
+                "problem": problem.message,
+                "using_last_good": problem.using_last_good,
+            }
+            logger.log(level, "load problem: %s", problem, extra=facts)

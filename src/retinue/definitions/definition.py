@@ -1,0 +1,122 @@
+"""The definition: the one template that agents are made from."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Literal
+
+from retinue.definitions.prompt import ModelOptions
+from retinue.definitions.scoping import NameScope, Patterns, Scope, first_match
+from retinue.definitions.side import Side
+from retinue.definitions.subagent import SideName
+from retinue.errors import UsageError
+
+Kind = Literal["ai_human", "dual_ai"]
+ToolExposure = Literal["tools", "skills", "mixed"]
+
+BUILTIN_NAME = "assistant"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class External:
+    """An agent of another system, reached over HTTP."""
+
+    input_url: str
+    callback_base_url: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Packaging:
+    """What only matters when a definition is packed for distribution."""
+
+    package_name: str | None = None
+    version: str | None = None
+    author: str | None = None
+    license: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Definition:
+    """What an agent is; every list distinguishes None (no rule) from empty (nothing)."""
+
+    name: str
+    """also called agentId"""
+    display_name: str
+    description: str
+    kind: Kind = "ai_human"
+    external: External | None = None
+    """set when another system answers"""
+    side_a: Side
+    side_b: Side | None = None
+    """set exactly for `dual_ai`"""
+    max_session_turns: int | None = None
+    """of both sides together"""
+    system_prompt: str | None = None
+    """as written; side A's prompt holds it ready to render"""
+
+    provider: str | None = None
+    """`chat.provider`: the backend, when the model's name does not tell"""
+    model: str | None = None
+    """for prompts that name none"""
+    fallback_models: tuple[str, ...] = ()
+    options: ModelOptions = field(default_factory=ModelOptions)
+    """for prompts that leave them open"""
+
+    tool_allowlist: Patterns | None = None
+    tool_denylist: Patterns | None = None
+    tool_exposure: ToolExposure = "tools"
+    tool_approvals: Patterns = ()
+    """tools that are asked about before each call"""
+    skill_allowlist: Patterns | None = None
+    skill_denylist: Patterns | None = None
+    capability_allowlist: Patterns | None = None
+    capability_denylist: Patterns | None = None
+    agent_allowlist: Patterns | None = None
+    agent_denylist: Patterns | None = None
+
+    ui_visible: bool = True
+    """false hides it from clients, from discovery and from delegation"""
+    api_exposed: bool = False
+    icon: str | None = None
+    color: str | None = None
+
+    expose_as_tool: bool = False
+    tool_description: str | None = None
+    env: Mapping[str, str] = field(default_factory=dict[str, str])
+    hooks: tuple[str, ...] = ()
+    packaging: Packaging = field(default_factory=Packaging)
+
+    file: str = ""
+    """relative to the project; empty for the built-in one"""
+    warnings: tuple[str, ...] = ()
+    revision: str = ""
+    """changes with anything that agents would notice"""
+
+    @property
+    def is_external(self) -> bool:
+        return self.external is not None
+
+    @property
+    def tool_scope(self) -> Scope:
+        return Scope(
+            tool_allowlist=self.tool_allowlist,
+            tool_denylist=self.tool_denylist,
+            capability_allowlist=self.capability_allowlist,
+            capability_denylist=self.capability_denylist,
+        )
+
+    @property
+    def skill_scope(self) -> NameScope:
+        return NameScope(allowlist=self.skill_allowlist, denylist=self.skill_denylist)
+
+    @property
+    def agent_scope(self) -> NameScope:
+        return NameScope(allowlist=self.agent_allowlist, denylist=self.agent_denylist)
+
+    def needs_approval(self, tool: str) -> bool:
+        return first_match(self.tool_approvals, tool) is not None
+
+    def side(self, name: SideName) -> Side:
+        side = self.side_a if name == "side_a" else self.side_b
+        if side is None:
+            raise UsageError(f"definition {self.name!r} has a person on side B")
+        return side

@@ -1,0 +1,134 @@
+"""Prompts: the text of a side, with the model and the tools that go with it."""
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Literal
+
+from retinue.definitions.subagent import SubagentConfig
+from retinue.errors import UsageError
+
+ToolChoice = Literal["auto", "none", "required"]
+ReasoningEffort = Literal["none", "minimal", "low", "medium", "high"]
+
+PLACEHOLDER = re.compile(
+    r"(?P<escape>\\)?\{\{\s*(?:include\s+(?P<include>[A-Za-z0-9_.-]+)|(?P<name>[A-Za-z_]\w*))\s*\}\}"
+)
+"""`{{name}}` is a variable, `{{include name}}` another prompt's text, `\\{{name}}` just braces."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Variable:
+    """A value that a prompt needs from the environment of its agent."""
+
+    name: str
+    type: Literal["text", "secret"] = "secret"
+    """only text may be rendered into a prompt"""
+    is_required: bool = False
+    is_scoped: bool = False
+    """whether each child has to be given its own"""
+    description: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FunctionEntry:
+    """A tool by its name."""
+
+    name: str
+    env: Mapping[str, str] = field(default_factory=dict[str, str])
+    """values for calls through this prompt, before all others"""
+    options: Mapping[str, object] = field(default_factory=dict[str, object])
+    optional: str | None = None
+    """variable that switches this entry on"""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SubPromptEntry:
+    """Another prompt, called as a tool: one model step, out of the caller's sight."""
+
+    name: str
+    include_text_response: bool = True
+    include_tool_calls: bool = True
+    include_errors: bool = True
+    init_user_message_property: str | None = None
+    init_attachments_property: str | None = None
+    optional: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HandoffEntry:
+    """An `ai_human` definition that can take the conversation over."""
+
+    name: str
+    init_user_message_property: str | None = None
+    init_attachments_property: str | None = None
+    optional: str | None = None
+
+
+PromptTool = FunctionEntry | SubPromptEntry | SubagentConfig | HandoffEntry
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ModelOptions:
+    """What to ask of a model beside its name; None leaves it to the provider."""
+
+    temperature: float | None = None
+    max_tokens: int | None = None
+    reasoning_effort: ReasoningEffort | None = None
+
+    def over(self, others: "ModelOptions") -> "ModelOptions":
+        """Take from `others` what is open here."""
+        return ModelOptions(
+            temperature=others.temperature if self.temperature is None else self.temperature,
+            max_tokens=others.max_tokens if self.max_tokens is None else self.max_tokens,
+            reasoning_effort=self.reasoning_effort or others.reasoning_effort,
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Prompt:
+    """One side's instructions, with includes in place and variables still to be filled in."""
+
+    name: str
+    text: str = ""
+    """give it to `render` before a model sees it"""
+    placeholders: frozenset[str] = frozenset()
+    """names in the text that stand for values"""
+    tool_description: str = ""
+    """what it does, to prompts that call it"""
+    model: str | None = None
+    fallback_models: tuple[str, ...] = ()
+    options: ModelOptions = field(default_factory=ModelOptions)
+    tools: tuple[PromptTool, ...] | None = None
+    """None: every tool that the definition's scope allows"""
+    tool_choice: ToolChoice = "auto"
+    parallel_tool_calls: bool = True
+    required_schema: Mapping[str, object] | None = None
+    """JSON schema of the arguments of a call"""
+    variables: tuple[Variable, ...] = ()
+    env: Mapping[str, str] = field(default_factory=dict[str, str])
+    hooks: tuple[str, ...] = ()
+    """ids; when there are some, they replace the definition's"""
+    file: str = ""
+
+    def lists(self, tool: str) -> bool:
+        """Tell whether a model with this prompt may be offered a tool of this name."""
+        return self.tools is None or any(entry.name == tool for entry in self.tools)
+
+    def render(self, values: Mapping[str, str]) -> str:
+        """Fill in the variables, once: what stands in a value is never read as a variable."""
+        required = {variable.name for variable in self.variables if variable.is_required}
+        missing = sorted((self.placeholders & required) - values.keys())
+        if missing:
+            names = ", ".join(missing)
+            raise UsageError(
+                f"prompt {self.name!r} needs a value for {names}", details={"variables": missing}
+            )
+
+        def value(match: re.Match[str]) -> str:
+            name = match["name"]
+            if match["escape"] or name not in self.placeholders:
+                return match[0].removeprefix("\\")
+            return values.get(name, "")
+
+        return PLACEHOLDER.sub(value, self.text)

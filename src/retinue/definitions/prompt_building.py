@@ -1,0 +1,201 @@
+"""Drafts of prompts become prompts: texts included, variables checked, tools told apart."""
+
+from collections.abc import Mapping
+from typing import cast
+
+from retinue.definitions.drafting import Draft, Report
+from retinue.definitions.including import Passage, expand
+from retinue.definitions.prompt import (
+    FunctionEntry,
+    HandoffEntry,
+    ModelOptions,
+    Prompt,
+    PromptTool,
+    SubPromptEntry,
+    Variable,
+)
+from retinue.definitions.references import References
+from retinue.definitions.shapes import DefinitionShape, PromptShape, ToolShape
+from retinue.definitions.subagent import Immediate, Resumable, SubagentConfig
+from retinue.settings.shapes import Location
+
+_WORDS: Mapping[type[PromptTool], str] = {
+    FunctionEntry: "a tool",
+    SubPromptEntry: "a prompt",
+    HandoffEntry: "an agent to hand off to (ai_human)",
+    SubagentConfig: "a subagent (dual_ai)",
+}
+
+
+def library(
+    drafts: Mapping[str, Draft[PromptShape]], retained: Mapping[str, Prompt]
+) -> dict[str, Passage]:
+    """Collect what can be included: prompts as written, and the last good of those that fail."""
+    passages = {
+        name: Passage(text=prompt.text, variables=prompt.variables, values=prompt.placeholders)
+        for name, prompt in retained.items()
+    }
+    passages.update({name: _passage(draft.shape) for name, draft in drafts.items()})
+    return passages
+
+
+def build_prompt(
+    draft: Draft[PromptShape],
+    passages: Mapping[str, Passage],
+    references: References,
+    report: Report,
+) -> Prompt | None:
+    shape = draft.shape
+    _check_schema(shape, report)
+    expanded = expand(_passage(shape), passages, report, ("prompt",), name=draft.name)
+    tools = None if shape.tools is None else _tools(shape.tools, references, report)
+    if report.has_errors:
+        return None
+    return Prompt(
+        name=draft.name,
+        text=expanded.text,
+        placeholders=expanded.placeholders,
+        tool_description=shape.tool_description,
+        model=shape.model,
+        fallback_models=shape.fallback_models,
+        options=model_options(shape),
+        tools=tools,
+        tool_choice=shape.tool_choice,
+        parallel_tool_calls=shape.parallel_tool_calls,
+        required_schema=shape.required_schema,
+        variables=expanded.variables,
+        env=shape.env,
+        hooks=shape.hooks,
+        file=draft.entry.file,
+    )
+
+
+def model_options(shape: PromptShape | DefinitionShape) -> ModelOptions:
+    return ModelOptions(
+        temperature=shape.temperature,
+        max_tokens=shape.max_tokens,
+        reasoning_effort=shape.reasoning.effort if shape.reasoning else None,
+    )
+
+
+def _passage(shape: PromptShape) -> Passage:
+    return Passage(
+        text=shape.prompt,
+        variables=tuple(
+            Variable(
+                name=variable.name,
+                type=variable.type,
+                is_required=variable.required,
+                is_scoped=variable.scoped,
+                description=variable.description,
+            )
+            for variable in shape.variables
+        ),
+        values=frozenset({*shape.env, *_properties(shape)}),
+    )
+
+
+def _properties(shape: PromptShape) -> tuple[str, ...]:
+    properties = (shape.required_schema or {}).get("properties")
+    return (
+        tuple(cast("Mapping[str, object]", properties)) if isinstance(properties, Mapping) else ()
+    )
+
+
+def _check_schema(shape: PromptShape, report: Report) -> None:
+    if shape.required_schema is not None and shape.required_schema.get("type") != "object":
+        report.error(("required_schema", "type"), "expected 'object'")
+
+
+def _tools(
+    shapes: tuple[ToolShape, ...], references: References, report: Report
+) -> tuple[PromptTool, ...]:
+    tools: dict[str, PromptTool] = {}
+    for at, shape in enumerate(shapes):
+        location: Location = ("tools", at)
+        if shape.name in tools:
+            report.error(location, f"{shape.name!r} is listed twice")
+            continue
+        kind = _kind(shape.name, references)
+        if isinstance(kind, str):
+            report.error(location, kind)
+            continue
+        tool = _tool(kind, shape)
+        fitting = set(kind.__dataclass_fields__)
+        for field in sorted(_given(shape) - fitting):
+            message = f"does not fit: {shape.name!r} is {_WORDS[kind]}"
+            report.error((*location, field), message)
+        tools[shape.name] = tool
+    return tuple(tools.values())
+
+
+def _kind(name: str, references: References) -> type[PromptTool] | str:
+    """Find out what a name in a tools list names: a tool first, then an agent, then a prompt."""
+    if references.is_tool(name):
+        return FunctionEntry
+    definition = references.definitions.get(name)
+    if definition is not None and definition.is_exposed:
+        return SubagentConfig if definition.kind == "dual_ai" else HandoffEntry
+    if name in references.prompts:
+        return SubPromptEntry
+    if definition is not None:
+        return f"agent {name!r} cannot be called: it does not say exposeAsTool = true"
+    return FunctionEntry if references.tools is None else references.unknown_entry(name)
+
+
+def _given(shape: ToolShape) -> set[str]:
+    return {field for field in shape.model_fields_set if getattr(shape, field) is not None}
+
+
+def _tool(kind: type[PromptTool], shape: ToolShape) -> PromptTool:
+    if kind is FunctionEntry:
+        return FunctionEntry(
+            name=shape.name,
+            env=shape.env or {},
+            options=shape.options or {},
+            optional=shape.optional,
+        )
+    if kind is SubPromptEntry:
+        return SubPromptEntry(
+            name=shape.name,
+            include_text_response=shape.include_text_response is not False,
+            include_tool_calls=shape.include_tool_calls is not False,
+            include_errors=shape.include_errors is not False,
+            init_user_message_property=shape.init_user_message_property,
+            init_attachments_property=shape.init_attachments_property,
+            optional=shape.optional,
+        )
+    if kind is HandoffEntry:
+        return HandoffEntry(
+            name=shape.name,
+            init_user_message_property=shape.init_user_message_property,
+            init_attachments_property=shape.init_attachments_property,
+            optional=shape.optional,
+        )
+    return _subagent(shape)
+
+
+def _subagent(shape: ToolShape) -> SubagentConfig:
+    immediate, resumable = shape.immediate, shape.resumable
+    return SubagentConfig(
+        name=shape.name,
+        blocking=shape.blocking is not False,
+        immediate=None
+        if immediate is None
+        else Immediate(
+            name_env=immediate.name_env,
+            description_env=immediate.description_env,
+            scoped_env=immediate.scoped_env,
+        ),
+        optional=shape.optional,
+        resumable=None
+        if resumable is None
+        else Resumable(
+            receives_messages=resumable.receives_messages,
+            max_instances=resumable.max_instances,
+            parent_communication=resumable.parent_communication,
+        ),
+        init_user_message_property=shape.init_user_message_property,
+        init_attachments_property=shape.init_attachments_property,
+        init_agent_name_property=shape.init_agent_name_property,
+    )

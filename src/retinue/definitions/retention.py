@@ -1,0 +1,73 @@
+"""From one state of a project's files to the next, keeping what worked where a file fails."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+from retinue.definitions.definition import BUILTIN_NAME, Definition
+from retinue.definitions.definition_building import builtin
+from retinue.definitions.loader import Retained, load
+from retinue.definitions.problems import LoadProblem
+from retinue.definitions.prompt import Prompt
+from retinue.definitions.sources import SourceFile
+
+_MORE_ROUNDS = 4
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Generation:
+    """All that is served at one time, and all that is wrong."""
+
+    definitions: Mapping[str, Definition] = field(default_factory=dict[str, Definition])
+    prompts: Mapping[str, Prompt] = field(default_factory=dict[str, Prompt])
+    problems: tuple[LoadProblem, ...] = ()
+
+
+def advance(
+    previous: Generation, sources: Sequence[SourceFile], tools: frozenset[str] | None
+) -> Generation:
+    """Load all files anew; a file with an error keeps what it gave before and fails to give now.
+
+    Which files fail depends on what the others keep, so the answer is found in rounds: first
+    everything may be kept, then only what failing files gave. The second round settles it, unless
+    files that fail name each other.
+    """
+    retained = _of_files(previous, frozenset(source.file for source in sources))
+    loaded = load(sources, tools=tools, retained=retained)
+    for _ in range(_MORE_ROUNDS):
+        needed = _of_files(previous, loaded.failing_files)
+        if needed == retained:
+            break
+        retained = needed
+        loaded = load(sources, tools=tools, retained=retained)
+    definitions = {**retained.definitions, **loaded.definitions}
+    prompts = {**retained.prompts, **loaded.prompts}
+    stale_files = {
+        *(
+            retained.definitions[name].file
+            for name in retained.definitions.keys() - loaded.definitions
+        ),
+        *(retained.prompts[name].file for name in retained.prompts.keys() - loaded.prompts),
+    }
+    if not any(source.is_for_definitions for source in sources):
+        definitions[BUILTIN_NAME] = builtin()
+    return Generation(
+        definitions=definitions,
+        prompts=prompts,
+        problems=tuple(
+            replace(problem, using_last_good=problem.is_error and problem.file in stale_files)
+            for problem in loaded.problems
+        ),
+    )
+
+
+def _of_files(generation: Generation, files: frozenset[str]) -> Retained:
+    return Retained(
+        definitions={
+            name: definition
+            for name, definition in generation.definitions.items()
+            if definition.file in files
+        },
+        prompts={
+            name: prompt for name, prompt in generation.prompts.items() if prompt.file in files
+        },
+    )

@@ -1,0 +1,65 @@
+"""A project folder to load definitions from."""
+
+import asyncio
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+from retinue.definitions import Catalog, Definition, LoadProblem
+from retinue.definitions.catalog import KnownTools
+
+
+class ManualClock:
+    """Time that passes only when a test says so."""
+
+    def __init__(self) -> None:
+        self.seconds = 0.0
+
+    def now(self) -> datetime:
+        return datetime(2026, 1, 1, tzinfo=UTC) + timedelta(seconds=self.seconds)
+
+    def monotonic(self) -> float:
+        return self.seconds
+
+    async def sleep(self, seconds: float) -> None:
+        self.seconds += seconds
+        await asyncio.sleep(0)
+
+
+class Project:
+    """A project folder with real files."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.clock = ManualClock()
+
+    def write(self, name: str, text: str) -> None:
+        file = self.path / name
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(text, "utf-8")
+
+    def delete(self, name: str) -> None:
+        (self.path / name).unlink()
+
+    def catalog(self, known_tools: KnownTools = None) -> Catalog:
+        return Catalog(self.path, self.clock, known_tools)
+
+    def refresh(self, catalog: Catalog) -> bool:
+        self.clock.seconds += 1
+        return catalog.refresh()
+
+    def definition(self, name: str, known_tools: KnownTools = None) -> Definition:
+        """Load a definition in a project in which nothing is wrong."""
+        catalog = self.catalog(known_tools)
+        assert errors(catalog) == []
+        return catalog.definition(name)
+
+    def problems(self, known_tools: KnownTools = None) -> list[str]:
+        return [str(problem) for problem in self.catalog(known_tools).errors()]
+
+
+def errors(catalog: Catalog) -> list[str]:
+    return [str(problem) for problem in catalog.errors() if problem.is_error]
+
+
+def warnings(catalog: Catalog) -> list[LoadProblem]:
+    return [problem for problem in catalog.errors() if not problem.is_error]
