@@ -31,7 +31,8 @@ from retinue.messages import (
 )
 
 INTERRUPTED = "This call was interrupted; it has no result."
-_FRAME = re.compile(r"<(\s*/?\s*system_message)", re.IGNORECASE)
+_GAP = r"[\s/\x00-\x1f\u00ad\u180e\u200b-\u200f\u2028-\u202e\u2060-\u2064\ufeff]*"
+_FRAME = re.compile(rf"<({_GAP}system_message)", re.IGNORECASE)
 _GOOD = frozenset({"ok"})
 
 
@@ -97,7 +98,7 @@ class Context:
 
     def _answer(self, record: AssistantRecord) -> None:
         self._close()
-        if not self._messages:
+        if not self._messages or isinstance(self._messages[-1], AssistantMessage):
             self._say([TextContent(text="(The conversation goes on.)")])
         self._messages.append(
             AssistantMessage(parts=record.parts, model=record.model, provider=record.provider)
@@ -159,8 +160,7 @@ def summary_text(summary: str) -> str:
 
 
 def file_line(file: FileReference) -> str:
-    name = neutral(file.name)
-    return f"[file] {name} ({file.mime_type}, {file.size} bytes) at {neutral(file.path)}"
+    return neutral(f"[file] {file.name} ({file.mime_type}, {file.size} bytes) at {file.path}")
 
 
 def file_content(files: Sequence[FileReference]) -> list[Content]:

@@ -49,7 +49,8 @@ class Turn(Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True
     attempt: int = 0  # failed tries of the model call that is due
     model_index: int = 0  # 0 = the chosen model, then its fallbacks
     retry_at: datetime | None = None
-    crashes: int = 0  # processes that died in this turn since it last moved
+    crashes: int = 0  # processes that died in this turn, one soon after the other
+    crashed_at_step: int = 0
     overflowed: bool = False  # the provider's overflow was answered once
 
 

@@ -4,6 +4,7 @@ from collections.abc import Callable, Sequence
 
 from msgspec import structs
 
+from retinue.agents.context import neutral
 from retinue.errors import ModelError, RetinueError, StreamCutError
 from retinue.messages import (
     AttachedImage,
@@ -12,7 +13,9 @@ from retinue.messages import (
     FileReference,
     ImageContent,
     ModelMessage,
+    Part,
     TextContent,
+    TextPart,
     UserMessage,
 )
 from retinue.models.port import Completed, Model, ModelEvent, ModelRequest
@@ -39,9 +42,14 @@ async def ask(
         raise ModelError(f"{type(error).__name__}: {error}", is_retryable=True) from error
     if completed is None:
         raise StreamCutError(f"the answer of {model.name} broke off before its end")
-    if not any(isinstance(part, CallPart) or part.text.strip() for part in completed.parts):
+    if not any(map(_says_something, completed.parts)):
         raise ModelError(f"{model.name} gave an empty reply", is_retryable=True)
     return completed
+
+
+def _says_something(part: Part) -> bool:
+    """Thinking alone is no answer."""
+    return isinstance(part, CallPart) or (isinstance(part, TextPart) and bool(part.text.strip()))
 
 
 async def with_images(messages: Sequence[ModelMessage], files: AgentFiles) -> list[ModelMessage]:
@@ -62,9 +70,9 @@ async def _loaded(content: Content, files: AgentFiles) -> Content:
     except RetinueError:
         return TextContent(text=missing_text(content.file))
     if len(data) > LARGEST_IMAGE:
-        return TextContent(text=f"[image too large to show: {content.file.name}]")
+        return TextContent(text=f"[image too large to show: {neutral(content.file.name)}]")
     return ImageContent(mime_type=content.file.mime_type, data=data)
 
 
 def missing_text(file: FileReference) -> str:
-    return f"[missing attachment: {file.name}]"
+    return f"[missing attachment: {neutral(file.name)}]"

@@ -2,7 +2,7 @@
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Mapping
+from collections.abc import Awaitable, Coroutine, Mapping
 from typing import Any, TypeVar
 
 from retinue.clock import Clock
@@ -61,14 +61,23 @@ class Committer:
         self, warm: Warm, work: Awaitable[ResultT], *, is_tool: bool = False
     ) -> ResultT:
         """Await something that a command or the end of the process may break off."""
+        if self.is_stopping or any(command.interrupts() for command in warm.commands):
+            _abandon(work)  # the command came before there was anything to break off
+            raise Interrupted
         task = asyncio.current_task()
         warm.begin_work(is_tool=is_tool)
         try:
             return await work
         except asyncio.CancelledError:
             if (warm.commands or self.is_stopping) and task is not None:
-                task.uncancel()
+                while task.cancelling():
+                    task.uncancel()
                 raise Interrupted from None
             raise
         finally:
             warm.end_work()
+
+
+def _abandon(work: Awaitable[object]) -> None:
+    if isinstance(work, Coroutine):
+        work.close()

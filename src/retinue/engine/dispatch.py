@@ -53,7 +53,8 @@ class LocalDispatch:
         self._start(self._work(self._run, agent_id, priority), self._tasks)
 
     def wake_later(self, agent_id: AgentId, priority: Priority, seconds: float) -> None:
-        self._start(self._wait(agent_id, priority, seconds), self._timers)
+        if self._run is not None:
+            self._start(self._wait(agent_id, priority, seconds), self._timers)
 
     async def end(self) -> None:
         """Wake nobody any more and wait for the runs that are going on."""

@@ -245,7 +245,7 @@ class Engine:
     # -- commands
 
     async def reset(self, owner: OwnerId, agent_id: AgentId, *, reason: str = "") -> None:
-        await self._order(owner, agent_id, Reset(reason=reason))
+        await self._order(owner, agent_id, Reset(reason=reason, at=self._clock.now()))
 
     async def interrupt(self, owner: OwnerId, agent_id: AgentId) -> bool:
         """Stop the turn that is going on; False when there was none."""
@@ -390,8 +390,7 @@ class Engine:
             self._warm[agent_id] = warm
             if agent_id in self._crashed:
                 self._crashed.discard(agent_id)
-                if warm.state.turn is not None:
-                    await self._runner.note_crash(warm)
+                await self._runner.note_crash(warm)
         warm.commands.extend(self._commands.pop(agent_id, []))
         self._warm.move_to_end(agent_id)
         return warm

@@ -78,7 +78,11 @@ class Runner:
         return None
 
     async def note_crash(self, warm: Warm) -> None:
-        """Count that a process died in the turn which is going on."""
+        """Count that a process died in the turn which is going on, unless it only waited."""
+        turn = warm.state.turn
+        now = self._clock.now()
+        if turn is None or (turn.retry_at is not None and turn.retry_at > now):
+            return
         draft = self._committer.draft(warm)
         steps.crashed(draft)
         await self._committer.commit(warm, draft)
@@ -156,7 +160,7 @@ class Runner:
                 steps.stopped(draft, warm)
                 await self._committer.commit(warm, draft, "stop")
             case Reset():
-                steps.was_reset(draft, warm, order.reason)
+                steps.was_reset(draft, warm, order)
                 await self._committer.commit(warm, draft, "reset")
             case Change():
                 steps.patched(draft, order.patch)

@@ -11,12 +11,15 @@ from retinue.agents.inbox import Item
 from retinue.agents.state import AgentState, TokenSnapshot, TokenStats, Turn
 from retinue.engine.retrying import TryAgain
 from retinue.engine.tooling import CallResult, closing
-from retinue.engine.warm import AgentPatch, Draft, Warm
+from retinue.engine.warm import AgentPatch, Draft, Reset, Warm
 from retinue.errors import ModelError
+from retinue.ids import CallId, new_call_id
 from retinue.messages import (
     AssistantRecord,
+    CallPart,
     KnownRecord,
     NoteRecord,
+    Part,
     ResetRecord,
     SummaryRecord,
     SystemRecord,
@@ -28,6 +31,7 @@ from retinue.models.port import Completed
 from retinue.stores.port import AuditLine, FateChange, NewDelivery
 
 _SNIPPET_CHARACTERS = 120
+_STEPS_WITHOUT_CRASH = 5
 
 
 def record_of(item: Item) -> KnownRecord:
@@ -46,7 +50,7 @@ def drained(draft: Draft, items: Sequence[Item]) -> None:
     running = [item.id for item in items if not item.silent]
     if turn is None and running:
         turn = Turn(items=running, first_seq=draft.next_seq, started_at=draft.at)
-    elif turn is not None:
+    elif turn is not None and running:
         turn = structs.replace(
             turn, items=[*turn.items, *running], attempt=0, model_index=0, retry_at=None
         )
@@ -73,7 +77,7 @@ def responded(
 ) -> AssistantRecord:
     """The response and the intent of its calls, in one commit, before any of them runs."""
     record = AssistantRecord(
-        parts=list(completed.parts),
+        parts=_with_own_ids(completed.parts),
         model=model,
         usage=completed.usage,
         finish=completed.finish,
@@ -90,9 +94,22 @@ def responded(
         )
     turn = state.turn
     assert turn is not None  # a response belongs to a turn
-    turn = structs.replace(turn, steps=turn.steps + 1, attempt=0, retry_at=None, crashes=0)
+    turn = structs.replace(turn, steps=turn.steps + 1, attempt=0, retry_at=None)
     draft.state = structs.replace(state, turn=turn)
     return record
+
+
+def _with_own_ids(parts: Sequence[Part]) -> list[Part]:
+    """Give a call whose id is missing or taken in this response one of its own."""
+    taken: set[CallId] = set()
+    result: list[Part] = []
+    for part in parts:
+        if isinstance(part, CallPart):
+            if not part.id or part.id in taken:
+                part = structs.replace(part, id=new_call_id())
+            taken.add(part.id)
+        result.append(part)
+    return result
 
 
 def counted(state: AgentState, model: str, usage: Usage | None) -> AgentState:
@@ -111,9 +128,6 @@ def ran(draft: Draft, result: CallResult) -> None:
     draft.add(result.record)
     draft.posts.extend(result.posts)
     draft.audit.extend(result.audit)
-    turn = draft.state.turn
-    if turn is not None and turn.crashes:
-        draft.state = structs.replace(draft.state, turn=structs.replace(turn, crashes=0))
 
 
 def retrying(draft: Draft, error: ModelError, again: TryAgain) -> None:
@@ -181,19 +195,19 @@ def stopped(draft: Draft, warm: Warm) -> None:
     draft.state = structs.replace(draft.state, turn=None, updated_at=draft.at)
 
 
-def was_reset(draft: Draft, warm: Warm, reason: str) -> None:
-    """The marker; the running turn and what people had queued end as cancelled."""
+def was_reset(draft: Draft, warm: Warm, order: Reset) -> None:
+    """The marker; the running turn and what people had queued before it end as cancelled."""
     turn = draft.state.turn
     if turn is not None:
         close_calls(draft, warm, "cancelled", "The conversation was reset.")
-    seq = draft.add(ResetRecord(reason=reason)).seq
-    dropped = [item.id for item in warm.waiting if item.is_user_input]
+    seq = draft.add(ResetRecord(reason=order.reason)).seq
+    dropped = [i.id for i in warm.waiting if i.is_user_input and i.admitted_at <= order.at]
     draft.fates += [
         FateChange(item_id=item, fate="cancelled", reason="reset")
         for item in [*(turn.items if turn else ()), *dropped]
     ]
     draft.context_from = seq
-    draft.audit.append(AuditLine(action="reset", detail={"reason": reason}))
+    draft.audit.append(AuditLine(action="reset", detail={"reason": order.reason}))
     draft.state = structs.replace(
         draft.state,
         turn=None,
@@ -210,10 +224,17 @@ def close_calls(draft: Draft, warm: Warm, status: ToolStatus, text: str) -> None
 
 
 def crashed(draft: Draft) -> None:
-    """A process died in this turn; counted first, so that the count survives the next death."""
+    """A process died in this turn; counted first, so that the count survives the next death.
+
+    Only a turn that got on well since the last death begins to count anew: one whose tool kills
+    the process each time takes a step or two in between.
+    """
     turn = draft.state.turn
     assert turn is not None
-    draft.state = structs.replace(draft.state, turn=structs.replace(turn, crashes=turn.crashes + 1))
+    is_unrelated = turn.steps - turn.crashed_at_step >= _STEPS_WITHOUT_CRASH
+    crashes = 1 if is_unrelated else turn.crashes + 1
+    turn = structs.replace(turn, crashes=crashes, crashed_at_step=turn.steps)
+    draft.state = structs.replace(draft.state, turn=turn)
 
 
 def patched(draft: Draft, patch: AgentPatch) -> None:

@@ -50,6 +50,7 @@ class Reset:
     """Forget the context, end the turn, drop what people had queued."""
 
     reason: str
+    at: datetime  # what people wrote later stays
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
