@@ -2,7 +2,8 @@
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, Generic, Literal, TypeVar
 
@@ -31,6 +32,7 @@ B = TypeVar("B", bound=Struct)
 PRINCIPAL = "retinue.principal"
 """Where the guard leaves who is asking, in the ASGI scope."""
 
+_LINGER_SECONDS = 3
 _encoder = msgspec.json.Encoder()
 
 
@@ -117,12 +119,14 @@ def no_content() -> Response:
 
 async def read_body(request: Request, *, limit: int, timeout_seconds: float) -> bytes:
     """Read the whole body; too much or too slow is an error before it is memory."""
+    stream = request.stream()
     declared = request.headers.get("content-length", "")
     if declared.isdecimal() and int(declared) > limit:
+        if "expect" not in request.headers:
+            await _discard(stream)
         raise too_large(f"the body has {declared} bytes; at most {limit} are taken")
     chunks: list[bytes] = []
     size = 0
-    stream = request.stream()
     try:
         while True:
             async with asyncio.timeout(timeout_seconds):
@@ -131,6 +135,7 @@ async def read_body(request: Request, *, limit: int, timeout_seconds: float) -> 
                 return b"".join(chunks)
             size += len(chunk)
             if size > limit:
+                await _discard(stream)
                 raise too_large(f"the body is too long; at most {limit} bytes are taken")
             chunks.append(chunk)
     except TimeoutError:
@@ -139,6 +144,14 @@ async def read_body(request: Request, *, limit: int, timeout_seconds: float) -> 
         ) from None
     except ClientDisconnect:
         raise HttpError(400, "invalid", "the body was cut off") from None
+
+
+async def _discard(stream: AsyncGenerator[bytes]) -> None:
+    """Take in what still comes: a client that is cut off while it sends reads no answer."""
+    with suppress(TimeoutError, ClientDisconnect):
+        async with asyncio.timeout(_LINGER_SECONDS):
+            async for _ in stream:
+                pass
 
 
 async def _json_body(request: Request, endpoint: AnyEndpoint, options: ServerOptions) -> Any:

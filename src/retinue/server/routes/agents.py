@@ -1,5 +1,6 @@
 """Agents: begin, list, read, change, delete, command."""
 
+import re
 from typing import Any, cast
 
 import msgspec
@@ -80,6 +81,12 @@ def _checked_name(name: str) -> str:
     return name
 
 
+def _check_cursor(cursor: str | None) -> None:
+    # No store counts beyond 64 bits, and databases do not take such numbers gracefully.
+    if cursor is not None and re.search(r"\d{19}", cursor):
+        raise UsageError("parameter 'cursor': not one of this list", details={"field": "cursor"})
+
+
 async def create(call: Call[Nothing, NewAgent]) -> Response:
     body = call.body
     place = body.descriptor
@@ -99,6 +106,7 @@ async def create(call: Call[Nothing, NewAgent]) -> Response:
 
 async def list_agents(call: Call[AgentsQuery, Nothing]) -> Response:
     query = call.query
+    _check_cursor(query.cursor)
     page = await call.engine.store.agents(
         AgentQuery(
             owner=call.owner,
@@ -119,6 +127,8 @@ async def read(call: Plain) -> Response:
 
 async def change(call: Call[Nothing, AgentChanges]) -> Response:
     body = call.body
+    if isinstance(body.model, str):
+        await call.engine.models.get(body.model)
     patch = AgentPatch(
         name=_checked_name(body.name) if isinstance(body.name, str) else body.name,
         pinned=body.pinned,

@@ -26,7 +26,7 @@ from retinue.server.wire import (
     WaitQuery,
 )
 
-_ITEM_ID = re.compile(r"m[0-9a-z]{26}")
+_ITEM_ID = re.compile(r"m[0-9a-z]{8,64}")
 _CONNECTOR = {"token": "http", "browser": "web"}
 
 
