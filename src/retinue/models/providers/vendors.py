@@ -45,11 +45,13 @@ class Vendors:
     def _client(self, connection: Connection) -> "httpx2.AsyncClient":
         import httpx2
 
+        from retinue.models.providers.listening import listen
+
         if connection.name not in self._clients:
             self._clients[connection.name] = httpx2.AsyncClient(
                 headers=dict(connection.headers),
                 # Silence is measured around the stream, not a second time here.
                 timeout=httpx2.Timeout(None, connect=_CONNECT_SECONDS),
-                follow_redirects=False,
+                event_hooks={"response": [listen]},
             )
         return self._clients[connection.name]

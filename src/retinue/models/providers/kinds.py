@@ -1,0 +1,81 @@
+"""The kinds of providers: which of pydantic-ai's classes speaks to each."""
+
+from typing import TYPE_CHECKING
+
+from retinue.models.providers.connection import Connection
+
+if TYPE_CHECKING:
+    import httpx2
+    from pydantic_ai.models import Model as VendorModel
+
+
+def vendor_model(connection: Connection, model: str, client: "httpx2.AsyncClient") -> "VendorModel":
+    """Make the vendor's side of a model; imports the vendor, so call it in a thread."""
+    match connection.kind:
+        case "openai":
+            return _openai(connection, model, client)
+        case "anthropic":
+            return _anthropic(connection, model, client)
+        case "google":
+            return _google(connection, model, client)
+        case "ollama":
+            return _ollama(connection, model, client)
+        case "openai-compatible":
+            return _compatible(connection, model, client)
+
+
+def _openai(connection: Connection, model: str, client: "httpx2.AsyncClient") -> "VendorModel":
+    from pydantic_ai.models.openai import OpenAIChatModel
+    from pydantic_ai.providers.openai import OpenAIProvider
+
+    provider = OpenAIProvider(
+        base_url=connection.base_url, api_key=connection.api_key, http_client=client
+    )
+    return OpenAIChatModel(model, provider=provider)
+
+
+def _anthropic(connection: Connection, model: str, client: "httpx2.AsyncClient") -> "VendorModel":
+    from pydantic_ai.models.anthropic import AnthropicModel
+    from pydantic_ai.providers.anthropic import AnthropicProvider
+
+    provider = AnthropicProvider(
+        base_url=connection.base_url, api_key=connection.api_key, http_client=client
+    )
+    return AnthropicModel(model, provider=provider)
+
+
+def _google(connection: Connection, model: str, client: "httpx2.AsyncClient") -> "VendorModel":
+    from pydantic_ai.models.google import GoogleModel
+    from pydantic_ai.providers.google import GoogleProvider
+
+    provider = GoogleProvider(
+        base_url=connection.base_url, api_key=connection.api_key, http_client=client
+    )
+    return GoogleModel(model, provider=provider)
+
+
+def _ollama(connection: Connection, model: str, client: "httpx2.AsyncClient") -> "VendorModel":
+    from pydantic_ai.models.ollama import OllamaModel
+    from pydantic_ai.providers.ollama import OllamaProvider
+
+    provider = OllamaProvider(
+        base_url=connection.base_url, api_key=connection.api_key or _NO_KEY, http_client=client
+    )
+    return OllamaModel(model, provider=provider)
+
+
+def _compatible(connection: Connection, model: str, client: "httpx2.AsyncClient") -> "VendorModel":
+    from pydantic_ai.models.openai import OpenAIChatModel
+    from pydantic_ai.providers.openai_compatible import OpenAICompatibleProvider
+
+    provider = OpenAICompatibleProvider(
+        connection.name,
+        base_url=connection.base_url or "",
+        api_key=connection.api_key or _NO_KEY,
+        http_client=client,
+    )
+    return OpenAIChatModel(model, provider=provider)
+
+
+# Said out loud, so that no vendor library looks for somebody else's key in the environment.
+_NO_KEY = "no-key"

@@ -1,0 +1,1 @@
+"""Public kit for tests: scripted servers, clocks and contract suites."""
