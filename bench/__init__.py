@@ -1,1 +1,1 @@
-"""Measurements: throughput, latency, growth, memory and start-up, beside what the disk can do."""
+"""Measurements: what a durable turn costs, beside the floor on the same disk in the same run."""

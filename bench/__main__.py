@@ -1,0 +1,109 @@
+"""Runs all measurements and prints them with the figures that they have to reach."""
+
+import argparse
+import asyncio
+import tempfile
+from pathlib import Path
+
+from bench import boot, growth, throughput
+from bench.boot import Boot, Start
+from bench.growth import Cost
+from bench.throughput import Throughput
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(prog="bench", description=__doc__)
+    parser.add_argument("--dir", type=Path, default=None, help="where to measure (a real disk)")
+    parser.add_argument("--quick", action="store_true", help="fewer rounds and agents")
+    parser.add_argument(
+        "--only", choices=["turns", "growth", "boot", "start"], help="one measurement"
+    )
+    arguments = parser.parse_args()
+    directory = arguments.dir or Path(tempfile.gettempdir())
+    goals = Goals()
+    if arguments.only in (None, "turns"):
+        rounds = 3 if arguments.quick else 7
+        one = asyncio.run(throughput.measure(directory, conversations=1, turns=200, rounds=rounds))
+        many = asyncio.run(
+            throughput.measure(directory, conversations=200, turns=20, rounds=rounds)
+        )
+        show_throughput([one, many], goals)
+    if arguments.only in (None, "growth"):
+        points = [0, 100, 500] if arguments.quick else [0, 500, 2_000]
+        show_growth(asyncio.run(growth.measure(directory, points=points)), goals)
+    if arguments.only in (None, "boot"):
+        populations = [0, 1_000, 10_000] if arguments.quick else [0, 10_000, 100_000]
+        show_boot(asyncio.run(boot.measure(directory, populations=populations)), goals)
+    if arguments.only in (None, "start"):
+        show_start(boot.measure_start(directory), goals)
+    return goals.verdict()
+
+
+class Goals:
+    """What has to be reached, and whether it was."""
+
+    def __init__(self) -> None:
+        self._missed: list[str] = []
+        self._met = 0
+
+    def check(
+        self,
+        name: str,
+        value: float,
+        *,
+        at_least: float | None = None,
+        at_most: float | None = None,
+    ) -> None:
+        is_met = (at_least is None or value >= at_least) and (at_most is None or value <= at_most)
+        bound = f"at most {at_most:g}" if at_least is None else f"at least {at_least:g}"
+        print(f"  {'met   ' if is_met else 'MISSED'}  {name}: {value:.3g} ({bound})")
+        if is_met:
+            self._met += 1
+        else:
+            self._missed.append(name)
+
+    def verdict(self) -> int:
+        print(f"\n{self._met} goals met, {len(self._missed)} missed")
+        return 1 if self._missed else 0
+
+
+def show_throughput(runs: list[Throughput], goals: Goals) -> None:
+    print("Durable turns, one tool call each, every commit synced (synchronous=FULL)")
+    print("  conversations   turns/s   p50 ms   p99 ms   floor turns/s   floor p50 ms   share")
+    for run in runs:
+        print(
+            f"  {run.conversations:13d} {run.turns_per_second:9.0f} {run.p50_ms:8.1f} "
+            f"{run.p99_ms:8.1f} {run.floor_turns_per_second:15.0f} {run.floor_p50_ms:14.1f} "
+            f"{run.share:7.1%}"
+        )
+    goals.check("share of the floor, 200 at once", runs[-1].share, at_least=0.1)
+    goals.check("p99 over p50, 200 at once", runs[-1].spread, at_most=3)
+
+
+def show_growth(costs: list[Cost], goals: Goals) -> None:
+    print("\nThe cost of a turn after a long past, one conversation")
+    print("  after turns   p50 ms   kB written")
+    for cost in costs:
+        print(f"  {cost.after:11d} {cost.p50_ms:8.2f} {cost.kilobytes:12.1f}")
+    goals.check("time, last over first", costs[-1].p50_ms / costs[0].p50_ms, at_most=1.2)
+    goals.check("bytes, last over first", costs[-1].kilobytes / costs[0].kilobytes, at_most=1.2)
+
+
+def show_boot(boots: list[Boot], goals: Goals) -> None:
+    print("\nBoot with sleeping agents")
+    print("  agents      ms   resident MB")
+    for one in boots:
+        print(f"  {one.agents:6d} {one.milliseconds:7.0f} {one.megabytes:13.1f}")
+    goals.check("time, most over none", boots[-1].milliseconds / boots[0].milliseconds, at_most=1.5)
+    goals.check("memory, most less none, MB", boots[-1].megabytes - boots[0].megabytes, at_most=20)
+
+
+def show_start(start: Start, goals: Goals) -> None:
+    print("\nCold start")
+    goals.check("retinue --help, CPU seconds", start.help_seconds, at_most=0.2)
+    goals.check("serve until it listens, CPU seconds", start.serve_seconds, at_most=1)
+    print(f"  memory of an idle server: {start.serve_megabytes:.0f} MB")
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())
