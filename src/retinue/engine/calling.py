@@ -8,7 +8,6 @@ from retinue.engine import steps
 from retinue.engine.actions import ends_turn
 from retinue.engine.asking import ask, with_images
 from retinue.engine.committing import Committer, Interrupted
-from retinue.engine.compaction import prune_cut
 from retinue.engine.equipment import Equipment
 from retinue.engine.feed import Feed
 from retinue.engine.making_room import RoomMaker
@@ -136,8 +135,7 @@ class ModelCaller:
 
     async def _overflowed(self, warm: Warm, error: ModelError) -> None:
         turn = warm.state.turn
-        limit = self._equipment.limit(warm)
-        if turn is None or turn.overflowed or prune_cut(warm.history.records, limit) is None:
+        if turn is None or turn.overflowed or not self._room.can_prune(warm, "overflow"):
             await self._committer.fail(warm, error.code, error.message)
         else:
             await self._room.prune(warm, "overflow")

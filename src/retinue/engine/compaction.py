@@ -21,6 +21,8 @@ WARNING = 0.75
 CRITICAL = 0.9
 _KEPT = 0.25  # of the limit: what stays verbatim after summing up
 _PRUNED_TO = 0.6
+_WORTH_SUMMING_UP = 0.1
+_WORTH_PRUNING = 0.05
 _SUMMARISED_TOKENS = 60_000
 _RESULT_CHARACTERS = 1_500
 
@@ -61,16 +63,33 @@ def record_tokens(record: AnyRecord) -> int:
             return 0
 
 
-def compaction_cut(records: Sequence[AnyRecord], limit: int) -> int | None:
-    """Give the seq from which records stay verbatim: the newest quarter of the limit."""
-    return _cut(records, round(limit * _KEPT), only_exchanges=False)
+def compaction_cut(records: Sequence[AnyRecord], room: int) -> int | None:
+    """Give the seq from which records stay verbatim: the newest quarter of the room there is.
+
+    None when too little would go: a summary that frees nothing would be asked for again and again.
+    """
+    cut = _cut(records, round(room * _KEPT), only_exchanges=False)
+    return cut if _tokens_before(records, cut) >= room * _WORTH_SUMMING_UP else None
 
 
-def prune_cut(records: Sequence[AnyRecord], limit: int) -> int | None:
+def command_cut(records: Sequence[AnyRecord]) -> int | None:
+    """Give the seq from which records stay verbatim when a person asks for a summary."""
+    total = sum(map(record_tokens, records))
+    return _cut(records, round(total * _KEPT), only_exchanges=False)
+
+
+def prune_cut(records: Sequence[AnyRecord], room: int) -> int | None:
     """Give the seq before which whole exchanges are dropped; steps, where there is but one."""
-    budget = round(limit * _PRUNED_TO)
-    cut = _cut(records, budget, only_exchanges=True)
-    return cut if cut is not None else _cut(records, budget, only_exchanges=False)
+    budget = round(room * _PRUNED_TO)
+    for only_exchanges in (True, False):
+        cut = _cut(records, budget, only_exchanges=only_exchanges)
+        if _tokens_before(records, cut) > room * _WORTH_PRUNING:
+            return cut
+    return None
+
+
+def _tokens_before(records: Sequence[AnyRecord], seq: int | None) -> int:
+    return sum(record_tokens(record) for record in records if seq is not None and record.seq < seq)
 
 
 def _cut(records: Sequence[AnyRecord], budget: int, *, only_exchanges: bool) -> int | None:
@@ -94,12 +113,10 @@ def _cut(records: Sequence[AnyRecord], budget: int, *, only_exchanges: bool) -> 
 
 def summary_request(records: Sequence[AnyRecord], keep_from: int) -> ModelRequest:
     """Ask for a summary of what comes before `keep_from`; the input is bounded."""
-    lines = [
-        line
-        for record in records
-        if record.seq < keep_from or _is_summary(record)
-        if (line := _told(record))
-    ]
+    # A summary stands for what came before all the others, wherever it was written down.
+    older = [record for record in records if isinstance(record, SummaryRecord)]
+    older += [r for r in records if r.seq < keep_from and not isinstance(r, SummaryRecord)]
+    lines = [line for record in older if (line := _told(record))]
     transcript = "\n\n".join(lines)
     most = _SUMMARISED_TOKENS * 4
     if len(transcript) > most:
@@ -112,10 +129,6 @@ def summary_request(records: Sequence[AnyRecord], keep_from: int) -> ModelReques
         system=INSTRUCTIONS,
         messages=[UserMessage(content=[TextContent(text=f"{transcript}\n\nSummarise it now.")])],
     )
-
-
-def _is_summary(record: AnyRecord) -> bool:
-    return isinstance(record, SummaryRecord)
 
 
 def _told(record: AnyRecord) -> str:

@@ -2,12 +2,12 @@
 
 import asyncio
 import logging
-from collections.abc import Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from datetime import timedelta
 from typing import Protocol
 
 from retinue.clock import Clock
-from retinue.errors import RetinueError
+from retinue.errors import RetinueError, StoreError
 from retinue.failpoints import reach
 from retinue.stores.port import Delivery, Store
 
@@ -16,6 +16,8 @@ logger = logging.getLogger(__name__)
 _BATCH = 100
 _IDLE_SECONDS = 30.0
 _LONGEST_DELAY_SECONDS = 300
+_LONGEST_SEND_SECONDS = 120
+_STORE_RETRY_SECONDS = 1.0
 
 
 class UndeliverableError(RetinueError):
@@ -33,7 +35,7 @@ class Deliver(Protocol):
 
 
 class Outbox:
-    """Delivers what is due, and sleeps until something is."""
+    """Delivers what is due, each channel on its own, and sleeps until something is."""
 
     def __init__(self, store: Store, connectors: Mapping[str, Deliver], clock: Clock) -> None:
         self._store = store
@@ -41,6 +43,8 @@ class Outbox:
         self._clock = clock
         self._news = asyncio.Event()
         self._task: asyncio.Task[None] | None = None
+        self._sending: dict[int, asyncio.Task[None]] = {}
+        self._timers: set[asyncio.Task[None]] = set()
 
     def start(self) -> None:
         if self._connectors:
@@ -51,48 +55,79 @@ class Outbox:
 
     async def stop(self) -> None:
         if self._task is not None:
-            self._task.cancel()
-            await asyncio.gather(self._task, return_exceptions=True)
+            tasks = [self._task, *self._timers, *self._sending.values()]
+            for task in tasks:
+                task.cancel()
+            await asyncio.gather(*tasks, return_exceptions=True)
 
     async def _work(self) -> None:
         while True:
             self._news.clear()
+            busy = set(
+                self._sending
+            )  # as they were before reading: what ends meanwhile was due too
             try:
                 due = await self._store.due_deliveries(self._clock.now(), _BATCH)
-                await asyncio.gather(*(self._deliver(delivery) for delivery in due))
-            except RetinueError as error:
+            except StoreError as error:
                 logger.error("the outbox waits: %s", error)
-                due = []
-                await self._clock.sleep(1)
-            if not due:
-                try:
-                    await asyncio.wait_for(self._news.wait(), self._pause_seconds())
-                except TimeoutError:
-                    continue
+                due = ()
+            for delivery in due:
+                if delivery.id not in busy:
+                    self._sending[delivery.id] = asyncio.create_task(self._send(delivery))
+            try:
+                await asyncio.wait_for(self._news.wait(), _IDLE_SECONDS)
+            except TimeoutError:
+                continue
 
-    def _pause_seconds(self) -> float:
-        return 1.0 if self._has_failed else _IDLE_SECONDS
-
-    _has_failed = False
+    async def _send(self, delivery: Delivery) -> None:
+        try:
+            await self._deliver(delivery)
+        finally:
+            del self._sending[delivery.id]
+            self._news.set()
 
     async def _deliver(self, delivery: Delivery) -> None:
         connector = self._connectors.get(delivery.connector)
         if connector is None:
-            retry_at = self._clock.now() + timedelta(seconds=_LONGEST_DELAY_SECONDS)
-            error = f"no connector {delivery.connector!r}"
-            await self._store.delivery_failed(delivery.id, error=error, retry_at=retry_at)
+            await self._postpone(
+                delivery, f"no connector {delivery.connector!r}", _LONGEST_DELAY_SECONDS
+            )
             return
         try:
             reach("deliver:before")
-            await connector.deliver(delivery)
+            await asyncio.wait_for(connector.deliver(delivery), _LONGEST_SEND_SECONDS)
             reach("deliver:after")
         except UndeliverableError as error:
-            await self._store.delivery_failed(delivery.id, error=error.message, retry_at=None)
-        except Exception as error:  # noqa: BLE001  whatever a channel raises delays its own replies only
-            self._has_failed = True
-            seconds = min(_LONGEST_DELAY_SECONDS, 2.0**delivery.attempts)
-            retry_at = self._clock.now() + timedelta(seconds=seconds)
+            reason = error.message
+            await self._insist(
+                lambda: self._store.delivery_failed(delivery.id, error=reason, retry_at=None)
+            )
+        except Exception as error:  # noqa: BLE001  what a channel raises delays its own replies only
             logger.warning("a reply was not delivered", extra={"error": str(error)})
-            await self._store.delivery_failed(delivery.id, error=str(error), retry_at=retry_at)
+            seconds = min(_LONGEST_DELAY_SECONDS, 2.0**delivery.attempts)
+            await self._postpone(delivery, str(error) or type(error).__name__, seconds)
         else:
-            await self._store.delivered(delivery.id, self._clock.now())
+            await self._insist(lambda: self._store.delivered(delivery.id, self._clock.now()))
+            reach("deliver:done")
+
+    async def _postpone(self, delivery: Delivery, error: str, seconds: float) -> None:
+        retry_at = self._clock.now() + timedelta(seconds=seconds)
+        await self._insist(
+            lambda: self._store.delivery_failed(delivery.id, error=error, retry_at=retry_at)
+        )
+        timer = asyncio.create_task(self._nudge_later(seconds))
+        self._timers.add(timer)
+        timer.add_done_callback(self._timers.discard)
+
+    async def _nudge_later(self, seconds: float) -> None:
+        await self._clock.sleep(seconds)
+        self.nudge()
+
+    async def _insist(self, write: Callable[[], Awaitable[None]]) -> None:
+        """Write down what became of a reply, however long it takes: it must not be sent twice."""
+        while True:
+            try:
+                return await write()
+            except StoreError as error:
+                logger.error("the outbox waits: %s", error)
+                await self._clock.sleep(_STORE_RETRY_SECONDS)

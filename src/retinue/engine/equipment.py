@@ -75,5 +75,13 @@ class Equipment:
         limit = self.limits.context_tokens
         return min(limit, warm.model_limit) if warm.model_limit else limit
 
+    def room(self, warm: Warm) -> int:
+        """How many tokens the records may take, by our own estimate as the last call corrects it."""
+        estimate = self.estimate(warm)
+        last = warm.state.tokens
+        corrected = corrected_tokens(estimate, last, last.model if last else "")
+        scale = estimate / corrected if corrected else 1.0
+        return max(0, round(self.limit(warm) * scale) - estimated_tokens(warm.overhead))
+
     def estimate(self, warm: Warm) -> int:
         return estimated_tokens(warm.context.characters + warm.overhead)

@@ -6,13 +6,23 @@ from typing import Literal
 from retinue.engine import steps
 from retinue.engine.asking import ask
 from retinue.engine.committing import Committer
-from retinue.engine.compaction import PRUNED, compaction_cut, prune_cut, summary_request
+from retinue.engine.compaction import (
+    PRUNED,
+    command_cut,
+    compaction_cut,
+    prune_cut,
+    record_tokens,
+    summary_request,
+)
 from retinue.engine.equipment import Equipment
 from retinue.engine.warm import Warm
 from retinue.errors import RetinueError
 from retinue.messages import SummaryRecord, TextPart
 
 logger = logging.getLogger(__name__)
+
+Summing = Literal["warning", "critical", "command"]
+Pruning = Literal["emergency", "overflow"]
 
 
 class RoomMaker:
@@ -26,10 +36,23 @@ class RoomMaker:
         """There is something old enough to sum up, and the last try here did not fail."""
         if warm.compaction_failed_at >= warm.next_seq:
             return False
-        return compaction_cut(warm.history.records, self._equipment.limit(warm)) is not None
+        return self._kept_from(warm, "critical") is not None
 
-    def can_prune(self, warm: Warm) -> bool:
-        return prune_cut(warm.history.records, self._equipment.limit(warm)) is not None
+    def can_prune(self, warm: Warm, reason: Pruning = "emergency") -> bool:
+        return self._pruned_to(warm, reason) is not None
+
+    def _kept_from(self, warm: Warm, reason: Summing) -> int | None:
+        records = warm.history.records
+        if reason == "command":
+            return command_cut(records)
+        return compaction_cut(records, self._equipment.room(warm))
+
+    def _pruned_to(self, warm: Warm, reason: Pruning) -> int | None:
+        records = warm.history.records
+        room = self._equipment.room(warm)
+        if reason == "overflow":  # our own figures were wrong: less than there is now
+            room = min(room, sum(map(record_tokens, records)))
+        return prune_cut(records, room)
 
     def is_needed(self, warm: Warm) -> bool:
         """Before a model call: the context is too full, and something can be done about it."""
@@ -41,9 +64,9 @@ class RoomMaker:
             case _:
                 return False
 
-    async def compact(self, warm: Warm, reason: Literal["warning", "critical", "command"]) -> bool:
+    async def compact(self, warm: Warm, reason: Summing) -> bool:
         records = warm.history.records
-        keep_from = compaction_cut(records, self._equipment.limit(warm))
+        keep_from = self._kept_from(warm, reason)
         if keep_from is None:
             return False
         before = self._equipment.estimate(warm)
@@ -58,6 +81,10 @@ class RoomMaker:
             warm.compaction_failed_at = warm.next_seq
             return False
         text = "".join(part.text for part in completed.parts if isinstance(part, TextPart))
+        if not text.strip():
+            logger.warning("compaction gave no summary", extra={"agent_id": warm.id})
+            warm.compaction_failed_at = warm.next_seq
+            return False
         draft = self._committer.draft(warm)
         summary = SummaryRecord(
             text=text,
@@ -71,11 +98,8 @@ class RoomMaker:
         await self._committer.commit(warm, draft, "summary")
         return True
 
-    async def prune(self, warm: Warm, reason: Literal["emergency", "overflow"]) -> None:
-        limit = self._equipment.limit(warm)
-        if reason == "overflow":
-            limit = min(limit, self._equipment.estimate(warm))
-        keep_from = prune_cut(warm.history.records, limit)
+    async def prune(self, warm: Warm, reason: Pruning) -> None:
+        keep_from = self._pruned_to(warm, reason)
         assert keep_from is not None
         draft = self._committer.draft(warm)
         summary = SummaryRecord(
