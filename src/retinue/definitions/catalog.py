@@ -1,6 +1,7 @@
 """The definitions and prompts of a project as they are now: follows the files, cheaply."""
 
 import logging
+import os
 import stat
 import threading
 from collections.abc import Callable, Collection, Iterable, Iterator
@@ -43,7 +44,7 @@ class Catalog:
         self._known_tools = known_tools
         self._lock = threading.Lock()
         self._scanned_at: float | None = None
-        self._tracked: dict[Path, _Tracked] = {}
+        self._tracked: dict[str, _Tracked] = {}
         self._tools: frozenset[str] | None = None
         self._revision = 0
         # Replaced as a whole, so that readers in other threads never see half a reload.
@@ -92,8 +93,10 @@ class Catalog:
             now = self._clock.monotonic()
             if self._scanned_at is not None and now - self._scanned_at < RESCAN_SECONDS:
                 return False
-            self._scanned_at = now
-            return self._rescan()
+            has_changed = self._rescan()
+            # After the work, so that a large project is not read without a pause.
+            self._scanned_at = self._clock.monotonic()
+            return has_changed
 
     def _rescan(self) -> bool:
         tools = self._current_tools()
@@ -115,30 +118,43 @@ class Catalog:
         known = self._known_tools() if callable(self._known_tools) else self._known_tools
         return None if known is None else frozenset(known)
 
-    def _current(self, path: Path, folder: Folder, signature: _Signature) -> _Tracked:
+    def _current(self, path: str, folder: Folder, signature: _Signature) -> _Tracked:
         known = self._tracked.get(path)
         if known is not None and known.signature == signature:
             return known
-        return _Tracked(signature=signature, source=read_source(path, self._project_dir, folder))
+        return _Tracked(
+            signature=signature, source=read_source(Path(path), self._project_dir, folder)
+        )
 
 
-def _scan(project_dir: Path) -> Iterator[tuple[Path, Folder, _Signature]]:
+def _scan(project_dir: Path) -> Iterator[tuple[str, Folder, _Signature]]:
     """Find the files, in a fixed order: of two that define one name, the first wins."""
     for folder in FOLDERS:
         try:
-            paths = sorted((project_dir / folder.path).iterdir())
+            with os.scandir(project_dir / folder.path) as found:
+                entries = sorted(found, key=lambda entry: entry.name)
         except (FileNotFoundError, NotADirectoryError):
             continue
-        for path in paths:
-            if path.name.startswith((".", "_")) or path.stem.upper() == "README":
-                continue
-            try:
-                status = path.stat()
-            except OSError:
-                continue
-            if stat.S_ISREG(status.st_mode):
-                signature = (status.st_mtime_ns, status.st_ctime_ns, status.st_size, status.st_ino)
-                yield path, folder, signature
+        for entry in entries:
+            if not _is_left_alone(entry.name):
+                signature = _signature(entry)
+                if signature is not None:
+                    yield entry.path, folder, signature
+
+
+def _is_left_alone(name: str) -> bool:
+    return name.startswith((".", "_")) or name.upper().startswith("README.")
+
+
+def _signature(entry: "os.DirEntry[str]") -> _Signature | None:
+    """Tell the states of a file apart; what is no regular file has none, for a pipe would block."""
+    try:
+        status = entry.stat()
+    except OSError:
+        return None
+    if not stat.S_ISREG(status.st_mode):
+        return None
+    return status.st_mtime_ns, status.st_ctime_ns, status.st_size, status.st_ino
 
 
 def _not_found(

@@ -1,11 +1,11 @@
 """Drafts of definitions become definitions: sides with their prompts, and every rule checked."""
 
-import json
 import re
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from hashlib import sha256
-from typing import cast
+
+import msgspec
 
 from retinue.definitions.definition import (
     BUILTIN_NAME,
@@ -290,16 +290,17 @@ def _binding_refusal(
 
 def _revised(definition: Definition) -> Definition:
     """Give a definition the hash of everything that agents made from it would notice."""
-    content = asdict(definition)
-    for unnoticed in ("file", "warnings", "revision"):
-        del content[unnoticed]
-    for side in ("side_a", "side_b"):
-        if content[side] is not None:
-            del content[side]["prompt"]["file"]
-    text = json.dumps(content, default=_hashable)
-    return replace(definition, revision=sha256(text.encode()).hexdigest()[:16])
+    noticed = replace(
+        definition,
+        side_a=_without_file(definition.side_a),
+        side_b=_without_file(definition.side_b) if definition.side_b else None,
+        file="",
+        warnings=(),
+        revision="",
+    )
+    content = msgspec.json.encode(noticed, enc_hook=str, order="deterministic")
+    return replace(definition, revision=sha256(content).hexdigest()[:16])
 
 
-def _hashable(value: object) -> object:
-    """Write what JSON lacks in one way only; the order of a set differs between processes."""
-    return sorted(cast("frozenset[str]", value)) if isinstance(value, frozenset) else str(value)
+def _without_file(side: Side) -> Side:
+    return replace(side, prompt=replace(side.prompt, file=""))

@@ -27,11 +27,10 @@ def advance(
 ) -> Generation:
     """Load all files anew; a file with an error keeps what it gave before and fails to give now.
 
-    Which files fail depends on what the others keep, so the answer is found in rounds: first
-    everything may be kept, then only what failing files gave. The second round settles it, unless
-    files that fail name each other.
+    What is kept lets other files load that name it, so which files fail is found in rounds. One is
+    enough when all is well.
     """
-    retained = _of_files(previous, frozenset(source.file for source in sources))
+    retained = Retained()
     loaded = load(sources, tools=tools, retained=retained)
     for _ in range(_MORE_ROUNDS):
         needed = _of_files(previous, loaded.failing_files)

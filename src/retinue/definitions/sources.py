@@ -1,10 +1,11 @@
 """One file of a project as the entries it holds, before anything is known about other files."""
 
-import json
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal, cast
+
+import msgspec
 
 from retinue.definitions.declaring import run_declarations
 from retinue.definitions.formats import READERS, Table, read_markdown
@@ -106,7 +107,7 @@ def read_source(path: Path, project_dir: Path, folder: Folder) -> SourceFile:
     try:
         contents = _contents(path, file, folder)
         for found in contents.found:
-            _refuse_what_cannot_be_stored(found, file)
+            _refuse_half_characters(found, file)
     except DefinitionError as error:
         problem = LoadProblem(file=file, field=error.field, line=error.line, message=error.reason)
         return SourceFile(file=file, folder=folder, problems=(problem,))
@@ -215,14 +216,12 @@ def _empty_allowlists(table: Table, file: str) -> Iterator[LoadProblem]:
             yield LoadProblem(file=file, field=str(key), message=message, severity="warning")
 
 
-def _refuse_what_cannot_be_stored(found: _Found, file: str) -> None:
+def _refuse_half_characters(found: _Found, file: str) -> None:
+    """Refuse lone surrogates, which no encoder takes: not the store's, nor a provider's."""
     try:
-        json.dumps(found.table, ensure_ascii=False, default=str).encode("utf-8")
+        msgspec.json.encode(found.table, enc_hook=str)
     except UnicodeEncodeError as error:
         message = "holds half a character (a lone surrogate)"
-        raise DefinitionError(message, file=file, field=found.prefix, line=found.line) from error
-    except (ValueError, TypeError) as error:
-        message = f"cannot be written as JSON: {error}"
         raise DefinitionError(message, file=file, field=found.prefix, line=found.line) from error
 
 

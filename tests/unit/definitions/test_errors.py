@@ -129,8 +129,13 @@ def test_an_error_in_a_collection_names_its_place(project: Project) -> None:
         ),
         (
             "agents/a.md",
+            "---\nenv: {? [a, b] : c}\n---\n",
+            "agents/a.md:2: front matter is not valid YAML: found unhashable key",
+        ),
+        (
+            "agents/a.md",
             "---\nenv: &env {A: *env}\n---\n",
-            "agents/a.md: cannot be written as JSON: Circular",
+            "agents/a.md: is nested too deeply",
         ),
     ],
 )
