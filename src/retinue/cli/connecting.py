@@ -10,9 +10,8 @@ from typing import TYPE_CHECKING, TypeVar
 
 from msgspec import Struct
 
-from retinue.cli.options import environment
+from retinue.cli.options import data_directory, environment
 from retinue.errors import BusyError, UsageError
-from retinue.settings.sections import data_directory
 
 if TYPE_CHECKING:
     from retinue.cli.client import Client
@@ -23,11 +22,12 @@ _PATIENCE_SECONDS = 3.0  # another command may hold the directory for a moment
 _PAUSE_SECONDS = 0.1
 
 
-class RunningServer(Struct, frozen=True, kw_only=True):
+class RunningServer(Struct, frozen=True, kw_only=True, rename="camel"):
     """What `serve` writes down so that commands find it."""
 
     pid: int
     url: str
+    has_own_token: bool = False  # the operator's, from the settings
 
 
 def run_with_client(
@@ -64,9 +64,11 @@ async def _connect(project: Path, *, needs_engine: bool) -> "Client":
         if server is not None:
             from retinue.cli.remote import RemoteClient
 
-            return RemoteClient(server.url, read_token(project))
+            return RemoteClient(server.url, read_token(project, server))
         from retinue.cli.local import LocalClient
+        from retinue.cli.logs import keep_quiet
 
+        keep_quiet()
         try:
             return await LocalClient.open(project, environment(), is_working=needs_engine)
         except BusyError:
@@ -122,12 +124,16 @@ def _is_held(lock: Path) -> bool:
         os.close(descriptor)
 
 
-def read_token(project: Path) -> str:
+def read_token(project: Path, server: RunningServer) -> str:
     """The token that the server takes: as set for it, else the one that it made."""
-    from retinue.settings import load_settings
+    if server.has_own_token:
+        from retinue.settings import load_settings
 
-    chosen = load_settings(project, environment()).server.token
-    if chosen is not None:
+        chosen = load_settings(project, environment()).server.token
+        if chosen is None:
+            raise UsageError(
+                "the server was started with a token of its own: set RETINUE_SERVER__TOKEN to it"
+            )
         return chosen.reveal()
     file = data_directory(project) / "token"
     try:

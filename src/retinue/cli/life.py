@@ -29,7 +29,7 @@ def life_of(message: MessageView, now: datetime) -> list[str]:
     lines.append(_whereabouts(message, now))
     if message.reply and message.fate == "answered":
         lines.append(f"  “{one_line(message.reply, _EXCERPT)}”")
-    elif message.reply and message.reply != message.reason:
+    elif message.reply and message.reason not in message.reply:
         lines.append(f"  {one_line(message.reply, _EXCERPT)}")
     return lines
 

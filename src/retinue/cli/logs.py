@@ -52,6 +52,11 @@ class JsonFormatter(logging.Formatter):
         return json.dumps(line, default=str, ensure_ascii=False)
 
 
+def keep_quiet() -> None:
+    """Say nothing: what a command has to tell, it tells in its result."""
+    logging.getLogger().addHandler(logging.NullHandler())
+
+
 def set_up_logs(*, is_json: bool, is_debug: bool) -> None:
     """Send log lines to stderr."""
     import os

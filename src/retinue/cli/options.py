@@ -69,6 +69,11 @@ def project_directory(given: Path | None) -> Path:
     return (given or Path(os.environ.get(_DIRECTORY_VARIABLE) or ".")).expanduser().absolute()
 
 
+def data_directory(project: Path) -> Path:
+    """Where the data is; told here too, since importing the settings costs more than a command."""
+    return project / ".retinue"
+
+
 def environment() -> Mapping[str, str]:
     """The variables that settings are read from; where the project is was for us alone."""
     return {name: value for name, value in os.environ.items() if name != _DIRECTORY_VARIABLE}

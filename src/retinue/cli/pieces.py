@@ -115,5 +115,5 @@ def note_piece(record: NoteRecord) -> Piece:
     if record.code == "retrying":
         kind = "notice"
         if record.until:
-            text = f"{text} Trying again at {record.until.astimezone():%H:%M:%S}."
+            text = f"{text.rstrip('.')}. Trying again at {record.until.astimezone():%H:%M:%S}."
     return Piece(kind=kind, text=text, at=record.at, seq=record.seq)

@@ -1,4 +1,4 @@
-"""Finds the agent that a person means: by id, by the beginning of one, or by name."""
+"""Finds the agent that a person means: by id, by name, or as the only one of a definition."""
 
 from collections.abc import AsyncIterator, Sequence
 
@@ -22,6 +22,8 @@ async def find_agent(client: Client, reference: str) -> AgentView:
     found = await _named(client, wanted)
     if not found and len(wanted) >= SHORTEST_PREFIX and wanted.isalnum():
         found = [agent async for agent in _all(client) if agent.id.startswith(wanted.lower())]
+    if not found and wanted:
+        found = (await client.agents(definition=wanted, limit=_PAGE)).agents
     if len(found) == 1:
         return found[0]
     if found:

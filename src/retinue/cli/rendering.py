@@ -1,13 +1,15 @@
 """Pieces as they look in a terminal."""
 
+import re
 from collections.abc import Iterable
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
 from retinue.cli.pieces import Piece
 from retinue.cli.printing import one_line, safe
+from retinue.ids import LOCAL_OWNER
 
 if TYPE_CHECKING:
-    from rich.console import Console, RenderableType
+    from rich.console import Console, ConsoleOptions, RenderableType, RenderResult
     from rich.text import Text
 
 _MARKS = {
@@ -19,29 +21,64 @@ _MARKS = {
     "interrupted": ("■", "yellow"),
     "skipped": ("–", "dim"),
 }
+_COLOURS = re.compile(r"\x1b\[[0-9;]*m")
 _THINKING_LINES = 12
 _RESULT_LINES = 8
 
 
 def show(screen: "Console", pieces: Iterable[Piece], *, is_whole: bool = False) -> None:
     """Print pieces; results and thoughts are shortened unless all of it is wanted."""
+    screen.file.write(drawn(screen, pieces, is_whole=is_whole))
+    screen.file.flush()
+
+
+def drawn(screen: "Console", pieces: Iterable[Piece], *, is_whole: bool = False) -> str:
+    """Give pieces as the text that the screen has to be sent."""
+    if not screen.is_terminal:
+        return "".join(f"{plain(piece)}\n" for piece in pieces)
+    texts: list[str] = []
     for piece in pieces:
-        screen.print(rendered(piece, width=screen.width, is_whole=is_whole))
+        with screen.capture() as captured:
+            screen.print(rendered(piece, width=screen.width, is_whole=is_whole))
+        lines = _without_empty_ends([line.rstrip() for line in captured.get().split("\n")])
+        texts.append("\n".join(lines) + ("\n\n" if piece.kind == "text" else "\n"))
+    return "".join(texts)
+
+
+def _without_empty_ends(lines: list[str]) -> list[str]:
+    filled = [index for index, line in enumerate(lines) if _COLOURS.sub("", line).strip()]
+    return lines[filled[0] : filled[-1] + 1] if filled else []
+
+
+def plain(piece: Piece) -> str:
+    """Give one piece as text that another program can read: nothing cut, nothing drawn."""
+    text = safe(piece.text).strip("\n")
+    label = safe(piece.label)
+    match piece.kind:
+        case "user":
+            return f"{label or 'user'}> {text}"
+        case "tool" | "call":
+            return f"{label} {piece.status or ''} {piece.took}".rstrip() + f"\n{_indented(text)}"
+        case "system":
+            return f"{label}: {text}"
+        case "notice" | "problem" | "rule":
+            return f"{label}\n{text}" if label else text
+        case "text" | "thinking":
+            return text
 
 
 def rendered(piece: Piece, *, width: int, is_whole: bool = False) -> "RenderableType":
     """Give one piece its look."""
-    from rich.padding import Padding
     from rich.rule import Rule
     from rich.text import Text
 
     text = safe(piece.text).strip("\n")
     match piece.kind:
         case "text":
-            return Padding(_markdown(text), (0, 0, 1, 0))
+            return _markdown(text)
         case "user":
-            who = f"{safe(piece.label)} " if piece.label else ""
-            return Text.assemble((f"{who}> ", "bold"), text, "\n")
+            who = f"{safe(piece.label)} " if piece.label not in ("", LOCAL_OWNER) else ""
+            return Text.assemble((f"{who}> ", "bold"), text)
         case "thinking":
             return Text(_shortened(text, None if is_whole else _THINKING_LINES), style="dim italic")
         case "system":
@@ -58,9 +95,21 @@ def rendered(piece: Piece, *, width: int, is_whole: bool = False) -> "Renderable
 
 
 def _markdown(text: str) -> "RenderableType":
-    from rich.markdown import Markdown
+    from rich.markdown import Heading, Markdown
 
-    return Markdown(text, hyperlinks=False, code_theme="ansi_dark")
+    class LeftHeading(Heading):
+        """A heading where reading begins."""
+
+        def __rich_console__(self, console: "Console", options: "ConsoleOptions") -> "RenderResult":
+            self.text.justify = "left"
+            yield self.text
+
+    class Answer(Markdown):
+        """Markdown as a terminal shows it best."""
+
+        elements: ClassVar = {**Markdown.elements, "heading_open": LeftHeading}
+
+    return Answer(text, hyperlinks=False, code_theme="ansi_dark")
 
 
 def _tool(piece: Piece, width: int, is_whole: bool) -> "Text":

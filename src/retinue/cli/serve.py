@@ -11,7 +11,7 @@ import typer
 
 from retinue.cli.options import Common, environment
 from retinue.cli.printing import print_json, print_json_line, say, tell
-from retinue.errors import NotFoundError, UsageError
+from retinue.errors import BusyError, NotFoundError, UsageError
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator
@@ -53,6 +53,7 @@ async def _serve(
     from retinue.settings import load_settings
 
     make_project_directory(common.project)
+    _refuse_second_server(common.project)
     settings = load_settings(common.project, environment())
     for warning in settings.warnings:
         tell(f"warning: {warning}")
@@ -65,7 +66,7 @@ async def _serve(
             link = _login_link(web, address_of(sockets, host))
 
             def ready(url: str) -> None:
-                write_server_file(app.settings.data_dir, url)
+                write_server_file(app, url)
                 _greet(app, url, link, is_json=common.is_json)
                 if is_opening:
                     typer.launch(link)
@@ -79,6 +80,18 @@ async def _serve(
     finally:
         for taken in sockets:
             taken.close()
+
+
+def _refuse_second_server(project: Path) -> None:
+    from retinue.cli.connecting import find_server
+
+    server = find_server(project)
+    if server is not None:
+        raise BusyError(
+            f"a server runs on {project} already: {server.url}, process {server.pid}.\n"
+            "`retinue open` prints a link into it.",
+            details={"pid": server.pid, "url": server.url},
+        )
 
 
 def make_project_directory(project: Path) -> None:
@@ -157,18 +170,18 @@ def _greet(app: "App", url: str, link: str, *, is_json: bool) -> None:
     sys.stdout.flush()
 
 
-def write_server_file(data: Path, url: str) -> None:
+def write_server_file(app: "App", url: str) -> None:
     """Write down where this server is, for commands of the same user."""
     import msgspec
 
     from retinue.cli.connecting import RunningServer
 
-    file = data / "server.json"
-    body = msgspec.json.encode(RunningServer(pid=os.getpid(), url=url))
+    file = app.settings.data_dir / "server.json"
+    server = RunningServer(pid=os.getpid(), url=url, has_own_token=app.has_own_token)
     temporary = file.with_suffix(".tmp")
     descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
     with os.fdopen(descriptor, "wb") as stream:
-        stream.write(body)
+        stream.write(msgspec.json.encode(server))
     temporary.replace(file)
 
 
@@ -191,7 +204,7 @@ def open_link(common: Common) -> None:
     async def ask() -> str:
         from retinue.cli.remote import RemoteClient
 
-        client = RemoteClient(server.url, read_token(common.project))
+        client = RemoteClient(server.url, read_token(common.project, server))
         try:
             return await client.login_link()
         finally:

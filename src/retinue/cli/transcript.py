@@ -67,9 +67,11 @@ class Transcript:
     retry_at: datetime | None = None
     is_deleted: bool = False
     _step: str = ""
+    _broken_off: list[Piece] = field(default_factory=list[Piece])  # shown if a person stopped it
     _ended_step: str = ""
     _calls: dict[str, CallPart] = field(default_factory=dict[str, CallPart])
     _read: set[str] = field(default_factory=set[str])  # items that reached the history
+    _notes: set[int] = field(default_factory=set[int])  # notes that were shown
     _noted: set[str] = field(default_factory=set[str])  # items whose end was told
 
     @property
@@ -121,7 +123,10 @@ class Transcript:
                     return []
                 if record.item and record.code != "retrying":
                     self._noted.add(record.item)
-                return [note_piece(record)]
+                self._notes.add(record.seq)
+                broken_off = self._broken_off if record.code == "stopped" else []
+                self._broken_off = []
+                return [*broken_off, note_piece(record)]
             case ResetRecord():
                 self._forget_live()
                 return pieces_of(record, {})
@@ -153,6 +158,7 @@ class Transcript:
 
     def _step_changed(self, event: StepEvent) -> list[Piece]:
         was_told = any(part.told for part in self.parts.values())
+        self._broken_off = [piece for part in self.parts.values() for piece in _tell_all(part)]
         self.parts.clear()
         if event.state == "started":
             self._step = event.step
@@ -172,7 +178,7 @@ class Transcript:
             piece
             for index, earlier in self.parts.items()
             if index < event.part
-            for piece in _tell(earlier, len(earlier.text))
+            for piece in _tell_all(earlier)
         ]
         if event.kind == "text":
             pieces += _tell(part, part.told + finished_length(part.rest))
@@ -189,7 +195,8 @@ class Transcript:
             self.items[item.id] = item
             return []
         self.items.pop(item.id, None)
-        if item.fate == "answered" or item.silent or item.id in self._noted:
+        is_told = item.id in self._noted or item.reply_seq in self._notes
+        if item.fate == "answered" or item.silent or is_told:
             return []
         # A turn that was stopped or reset says so in the history; only what it never read is news.
         if item.fate == "cancelled" and item.id in self._read:
@@ -213,6 +220,10 @@ def _tell(part: Streamed, until: int) -> list[Piece]:
         return []
     part.told = until
     return [Piece(kind="text" if part.kind == "text" else "thinking", text=text)]
+
+
+def _tell_all(part: Streamed) -> list[Piece]:
+    return _tell(part, len(part.text))
 
 
 def finished_length(text: str) -> int:

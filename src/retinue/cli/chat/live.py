@@ -38,9 +38,7 @@ def _streamed(part: Streamed, spinner: str, width: int) -> list[Line]:
         return [("class:notice", f"{spinner} {one_line(part.name, width - 4)}")]
     text = safe(part.rest).strip("\n")
     wrapped = [
-        line
-        for paragraph in text.split("\n")
-        for line in (textwrap.wrap(paragraph, width, drop_whitespace=False) or [""])
+        line for paragraph in text.split("\n") for line in (textwrap.wrap(paragraph, width) or [""])
     ]
     if not text:
         return []

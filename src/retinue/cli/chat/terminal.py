@@ -21,12 +21,12 @@ from retinue.cli.chat.completion import ChatCompleter
 from retinue.cli.chat.live import live_lines
 from retinue.cli.chat.session import Session
 from retinue.cli.following import follow
+from retinue.cli.options import data_directory
 from retinue.cli.pieces import Piece
-from retinue.cli.rendering import show
+from retinue.cli.rendering import drawn
 from retinue.cli.transcript import Transcript
 from retinue.clock import SystemClock
 from retinue.errors import RetinueError
-from retinue.settings.sections import data_directory
 
 _STYLE = Style.from_dict(
     {
@@ -56,7 +56,6 @@ class TerminalChat:
         self._prompt: PromptSession[str] = PromptSession(
             message=self._message,
             bottom_toolbar=self._toolbar,
-            multiline=True,
             prompt_continuation="  ",
             completer=ChatCompleter(session),
             complete_while_typing=True,
@@ -139,9 +138,7 @@ class TerminalChat:
         if not pieces:
             return
         # In one write: each one makes the prompt disappear and come back.
-        with self._screen.capture() as captured:
-            show(self._screen, pieces)
-        sys.stdout.write(captured.get())
+        sys.stdout.write(drawn(self._screen, pieces))
         sys.stdout.flush()
 
     def _message(self) -> StyleAndTextTuples:

@@ -30,7 +30,6 @@ def doctor(
 
 
 def _print(findings: list[Finding], failed: int) -> None:
-    from rich.padding import Padding
     from rich.text import Text
 
     screen = console()
@@ -40,7 +39,7 @@ def _print(findings: list[Finding], failed: int) -> None:
         line.append(f"{finding.check:<12} ", style="bold").append(safe(finding.text), style="none")
         screen.print(line)
         if finding.advice:
-            screen.print(Padding(Text(f"→ {safe(finding.advice)}", style="dim"), (0, 0, 0, 19)))
+            screen.print(Text(f"      → {safe(finding.advice)}", style="dim"))
     warned = sum(finding.state == "warn" for finding in findings)
     say()
     if failed:
