@@ -126,6 +126,8 @@ def test_an_unknown_key_below_a_named_table_keeps_the_name_as_written(load: Load
             '[mcp.x]\nurl = "http://x"\nargs = ["a"]',
             "mcp.x: args cannot be used with a url",
         ),
+        ('[mcp.system_x]\nurl = "http://x"', "mcp: expected names of letters, digits"),
+        ('[mcp."a b"]\nurl = "http://x"', "mcp: expected names of letters, digits"),
         (
             '[providers.x]\nkind = "openai-compatible"',
             "providers.x: kind 'openai-compatible' needs a base_url",

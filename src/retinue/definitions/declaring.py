@@ -1,5 +1,6 @@
 """Definitions and prompts in Python: `define_agent(...)`, `define_prompt(...)`."""
 
+import os
 import sys
 import traceback
 from collections.abc import Mapping
@@ -38,7 +39,7 @@ def define_prompt(**fields: object) -> Declaration:
 
 def run_declarations(source: bytes, path: Path, file: str) -> tuple[Declaration, ...]:
     """Run a Python file and collect what it declares; whatever it raises is a `DefinitionError`."""
-    name = f"retinue_project_{path.stem}_{blake2b(str(path).encode(), digest_size=4).hexdigest()}"
+    name = f"retinue_project_{blake2b(os.fsencode(path), digest_size=8).hexdigest()}"
     module = ModuleType(name)
     module.__file__ = str(path)
     declarations: list[Declaration] = []
@@ -77,7 +78,7 @@ def _declare(
 
 def _line_in(path: Path, error: BaseException) -> int | None:
     """Find the line of the file that an error came from, also when it was raised elsewhere."""
-    if isinstance(error, SyntaxError):
+    if isinstance(error, SyntaxError) and error.filename == str(path):
         return error.lineno
     frames = traceback.extract_tb(error.__traceback__)
     return next((frame.lineno for frame in reversed(frames) if frame.filename == str(path)), None)

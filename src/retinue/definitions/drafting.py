@@ -130,16 +130,20 @@ def _drafted(
     checked = check(shape, tidy(shape, inherited.table).table, inherited.spelling)
     for complaint in checked.errors:
         report.error_at(complaint.path, complaint.message)
-    if entry.name is None:
-        if not any(complaint.path == "name" for complaint in checked.errors):
-            report.error(("name",), "is required")
-    elif not _NAME.fullmatch(entry.name):
-        expected = "expected letters, digits, '_', '-' and '.', at most 64 of them"
-        report.error(("name",), f"{expected}, got {entry.name!r}")
+    _check_name(entry, report)
     problems.extend(report.problems)
     if checked.value is None or entry.name is None or report.has_errors:
         return None
     return Draft(name=entry.name, shape=checked.value, entry=entry, spelling=inherited.spelling)
+
+
+def _check_name(entry: Entry, report: Report) -> None:
+    if entry.name is None:
+        if entry.table.get("name") is None:
+            report.error(("name",), "is required")
+    elif not _NAME.fullmatch(entry.name):
+        expected = "expected letters, digits, '_', '-' and '.', at most 64 of them"
+        report.error(("name",), f"{expected}, got {entry.name!r}")
 
 
 def _keep(kept: dict[str, Draft[ShapeT]], made: Draft[ShapeT] | None, drafts: Drafts) -> None:

@@ -1,5 +1,6 @@
 """What an operator can set, table by table, with the defaults."""
 
+import re
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, ClassVar
@@ -11,6 +12,7 @@ from pydantic import (
     StrictBool,
     StrictFloat,
     StrictInt,
+    field_validator,
     model_validator,
 )
 
@@ -23,6 +25,8 @@ def _without_references(text: str) -> str:
         raise ValueError("references such as ${secret:NAME} are not read in this key")
     return text
 
+
+_SERVER_NAME = re.compile(r"[A-Za-z0-9_-]{1,32}")
 
 Text = Annotated[str, Field(min_length=1), AfterValidator(_without_references)]
 Count = Annotated[StrictInt, Field(ge=0)]
@@ -185,6 +189,18 @@ class Settings(Shape):
     tools: ToolsSettings = Field(default_factory=ToolsSettings)
     env: Mapping[str, Secret] = {}
     """values of variables for the whole installation"""
+
+    @field_validator("mcp")
+    @classmethod
+    def _names_make_tool_names(cls, mcp: Mapping[str, McpSettings]) -> Mapping[str, McpSettings]:
+        for name in mcp:
+            # Its tools are called <name>_<tool>, and system_* passes every scope.
+            if not _SERVER_NAME.fullmatch(name) or name.lower().startswith("system"):
+                raise ValueError(
+                    f"expected names of letters, digits, '_' and '-' that do not start with "
+                    f"'system', got {name!r}"
+                )
+        return mcp
 
     _project_dir: Path = PrivateAttr(default=Path())
     _warnings: tuple[str, ...] = PrivateAttr(default=())

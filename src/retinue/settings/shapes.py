@@ -20,6 +20,7 @@ from pydantic_core import ErrorDetails
 from retinue.settings.keys import camel_case, did_you_mean, snake_case
 
 Location = tuple[str | int, ...]
+_KEY_ITSELF = "[key]"  # pydantic's last step when not the value at a key is wrong, but the key
 
 
 class Shape(BaseModel):
@@ -81,7 +82,7 @@ def path_text(location: Location, spelling: Mapping[str, str]) -> str:
     for part in location:
         if isinstance(part, int):
             text += f"[{part}]"
-        else:
+        elif part != _KEY_ITSELF:
             text += ("." if text else "") + spelling.get(part, camel_case(part))
     return text
 

@@ -417,8 +417,11 @@ def test_a_file_without_permission_to_read_is_told(project: Project) -> None:
 
 def test_a_name_that_is_not_utf8_is_told_readably(project: Project) -> None:
     (project.path / "agents").mkdir()
-    Path(os.fsdecode(os.fsencode(project.path / "agents") + b"/\xff.toml")).write_text("")
+    for name in (b"\xff.toml", b"\xff.py"):
+        path = Path(os.fsdecode(os.fsencode(project.path / "agents") + b"/" + name))
+        path.write_text("= 1")
 
-    (problem,) = project.problems()
-    problem.encode("utf-8")
-    assert problem.startswith("agents/?.toml: name: expected letters")
+    assert [problem.partition(" ")[0] for problem in project.problems()] == [
+        "agents/?.py:1:",
+        "agents/?.toml:1:",
+    ]

@@ -82,7 +82,8 @@ def test_all_that_is_wrong_with_a_definition_is_told_at_once(project: Project) -
 def test_an_error_in_a_collection_names_its_place(project: Project) -> None:
     project.write(
         "agents/all.json",
-        '{"agents": [{"agentId": "fine"}, {"agentId": "bad", "sideA": {"maxSteps": "9"}}, {}]}',
+        '{"agents": [{"agentId": "fine"}, {"agentId": "bad", "sideA": {"maxSteps": "9"}},'
+        ' {}, {"agentId": 3}]}',
     )
     catalog = project.catalog()
     problems = [str(problem) for problem in catalog.errors() if problem.is_error]
@@ -90,6 +91,7 @@ def test_an_error_in_a_collection_names_its_place(project: Project) -> None:
     assert problems == [
         "agents/all.json: agents[1].sideA.maxSteps: expected a whole number, got '9'",
         "agents/all.json: agents[2].name: is required",
+        "agents/all.json: agents[3].agentId: expected text, got a number",
     ]
     assert catalog.definition("fine")
 
