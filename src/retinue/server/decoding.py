@@ -75,7 +75,7 @@ def decode_json(data: bytes, kind: type[T]) -> T:
 def _decode_odd_text(data: bytes, kind: type[T], error: ValueError) -> T:
     """Accept text that only holds lone surrogates or NULs: they are cleaned, not refused."""
     try:
-        value = clean_json(json.loads(data.decode("utf-8")))
+        value = clean_json(json.loads(data.decode("utf-8"), parse_constant=_no_number))
         return msgspec.convert(value, kind)
     except UnicodeDecodeError:
         raise UsageError("the body is not UTF-8") from None
@@ -85,6 +85,10 @@ def _decode_odd_text(data: bytes, kind: type[T], error: ValueError) -> T:
         raise _invalid(invalid, kind, "field") from None
     except ValueError:
         raise UsageError(f"the body is not JSON: {error}") from None
+
+
+def _no_number(text: str) -> float:
+    raise ValueError(f"{text} is not a number of JSON")
 
 
 def decode_query(query: bytes, kind: type[T]) -> T:

@@ -135,6 +135,10 @@ class LiveClients:
     def is_closing(self) -> bool:
         return self._is_closing
 
+    @property
+    def count(self) -> int:
+        return len(self._clients)
+
     def join(self, session: str = "") -> asyncio.Event:
         """Count one in; the event is set when it has to leave."""
         leave = asyncio.Event()

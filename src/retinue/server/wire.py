@@ -150,9 +150,10 @@ class ToolList(Answer, frozen=True, kw_only=True):
 # ---------------------------------------------------------------- agents
 
 
-class UserPlace(Asked, frozen=True, kw_only=True, tag_field="type", tag="user"):
+class UserPlace(Asked, frozen=True, kw_only=True):
     """A chat that finds the same agent again; other kinds are made by the engine alone."""
 
+    type: Literal["user"]
     connector: Annotated[str, Meta(min_length=1, max_length=100)]
     user_id: Annotated[str, Meta(min_length=1, max_length=256)]
     channel_id: Annotated[str, Meta(min_length=1, max_length=256)]
@@ -300,8 +301,9 @@ class EventsQuery(Asked, frozen=True, kw_only=True):
     agent: AgentKey | None = None
 
 
-class Subscribe(Asked, frozen=True, kw_only=True, tag_field="type", tag="subscribe"):
+class Subscribe(Asked, frozen=True, kw_only=True):
     """What a WebSocket client sends, as often as it likes."""
 
+    type: Literal["subscribe"]
     after: Seq | None = None
     agent: AgentKey | None = None
