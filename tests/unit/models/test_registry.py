@@ -1,5 +1,6 @@
 """Finding models by name, and what is said when that fails."""
 
+import asyncio
 import subprocess
 import sys
 from collections.abc import Mapping
@@ -109,6 +110,35 @@ async def test_an_unknown_kind_lists_the_known_ones(tmp_path: Path) -> None:
     toml = '[providers.x]\nkind = "antropic"\napi_key = "k"\n'
     message = await refusal(registry(tmp_path, toml), "x:y")
     assert "did you mean 'anthropic'?" in message
+
+
+async def test_a_window_comes_from_the_settings_or_from_what_is_published(tmp_path: Path) -> None:
+    toml = LOCAL + "context_window = 8192\n"
+    models = registry(tmp_path, toml, {"OPENAI_API_KEY": "k"})
+    assert (await models.get("local:small")).window == 8192
+    assert (await models.get("openai:gpt-5")).window == 400_000
+    assert (await models.get("openai:nobody-knows")).window is None
+    await models.close()
+
+
+async def test_a_key_is_found_among_the_secret_files(tmp_path: Path) -> None:
+    secrets = tmp_path / ".retinue" / "secrets"
+    secrets.mkdir(parents=True)
+    file = secrets / "OPENAI_API_KEY"
+    file.write_text("k")
+    file.chmod(0o644)
+    models = registry(tmp_path)
+    assert "chmod 600" in await refusal(models, "openai:gpt-5")
+    file.chmod(0o600)
+    assert (await models.get("openai:gpt-5")).name == "openai:gpt-5"
+    await models.close()
+
+
+async def test_a_model_is_made_once(tmp_path: Path) -> None:
+    models = registry(tmp_path, LOCAL)
+    one, two = await asyncio.gather(models.get("local:small"), models.get("local:small"))
+    assert one is two
+    await models.close()
 
 
 def test_names_lists_what_is_configured(tmp_path: Path) -> None:

@@ -1,7 +1,10 @@
 """Makes models of providers; the only place that imports a vendor, in a thread and on first use."""
 
 import asyncio
+import ssl
+from functools import cache
 from typing import TYPE_CHECKING
+from urllib.parse import urlsplit
 
 from retinue.models.port import Model
 from retinue.models.providers.connection import Connection, Timeouts
@@ -10,6 +13,15 @@ if TYPE_CHECKING:
     import httpx2
 
 _CONNECT_SECONDS = 10
+_KEPT_CONNECTIONS = 20
+_LOOPBACK = frozenset({"localhost", "127.0.0.1", "::1"})
+
+
+@cache
+def _certificates() -> ssl.SSLContext:
+    import httpx2
+
+    return httpx2.create_ssl_context()
 
 
 class Vendors:
@@ -50,8 +62,12 @@ class Vendors:
         if connection.name not in self._clients:
             self._clients[connection.name] = httpx2.AsyncClient(
                 headers=dict(connection.headers),
+                verify=_certificates(),
                 # Silence is measured around the stream, not a second time here.
                 timeout=httpx2.Timeout(None, connect=_CONNECT_SECONDS),
+                limits=httpx2.Limits(max_keepalive_connections=_KEPT_CONNECTIONS),
+                # A proxy from the environment is for the world, not for this machine.
+                trust_env=urlsplit(connection.base_url or "").hostname not in _LOOPBACK,
                 event_hooks={"response": [listen]},
             )
         return self._clients[connection.name]

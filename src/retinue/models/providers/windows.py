@@ -1,8 +1,16 @@
 """Context windows of models that are publicly known."""
 
+from collections.abc import Mapping
+
 from retinue.models.providers.connection import Kind
 
 _PUBLIC: frozenset[Kind] = frozenset({"openai", "anthropic", "google"})
+# Published by Google and absent from the data below.
+_ADDED: Mapping[str, int] = {
+    "gemini-2.5-pro": 1_048_576,
+    "gemini-3-pro": 1_048_576,
+    "gemini-3.1-pro": 1_048_576,
+}
 
 
 def known_window(kind: Kind, model: str) -> int | None:
@@ -15,4 +23,5 @@ def known_window(kind: Kind, model: str) -> int | None:
         _, found = get_snapshot().find_provider_model(model, None, kind, None)
     except LookupError:
         return None
-    return found.context_window
+    added = (window for name, window in _ADDED.items() if model.startswith(name))
+    return found.context_window or next(added, None)
