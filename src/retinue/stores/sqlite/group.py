@@ -5,20 +5,20 @@ from typing import Any
 
 import msgspec
 
-from retinue.agents.descriptor import decode_descriptor, encode_descriptor, identity_of
+from retinue.agents.descriptor import encode_descriptor, identity_of
 from retinue.agents.fate import is_final
 from retinue.agents.inbox import Item
 from retinue.agents.state import encode_state
 from retinue.errors import (
     ConflictError,
-    FencedError,
-    NotFoundError,
-    StoreError,
-    TerminatedError,
-    UsageError,
 )
 from retinue.ids import AgentId, OwnerId
-from retinue.messages import AnyRecord, StartRecord, clean_text, decode_record, encode_record
+from retinue.messages import (
+    AnyRecord,
+    StartRecord,
+    clean_text,
+    encode_record,
+)
 from retinue.stores.port import (
     Agent,
     Change,
@@ -31,6 +31,7 @@ from retinue.stores.port import (
     Receipt,
 )
 from retinue.stores.sqlite.batch import Batch
+from retinue.stores.sqlite.checking import Checks, KnownKeys
 from retinue.stores.sqlite.operations import (
     Admit,
     Apply,
@@ -40,9 +41,13 @@ from retinue.stores.sqlite.operations import (
     Execute,
     Operation,
     Restore,
+    SetAside,
+    SkipTo,
 )
+from retinue.stores.sqlite.restoring import Restored
 from retinue.stores.sqlite.rows import microseconds
 from retinue.stores.sqlite.warm import Entry, OpenItem, WarmAgents, details_differ
+from retinue.stores.whole import StoredAgent
 
 _encode = msgspec.json.encode
 
@@ -88,19 +93,6 @@ class _Draft:
         self.numbers: list[int] = []
 
 
-class KnownKeys:
-    """Dedupe keys that are taken, as far as this group asks about them."""
-
-    def __init__(self) -> None:
-        self._taken: dict[tuple[str, str], tuple[Item, str]] = {}
-
-    def take(self, owner: str, key: str, item: Item, digest: str) -> None:
-        self._taken[owner, key] = (item, digest)
-
-    def first(self, owner: str, key: str | None) -> tuple[Item, str] | None:
-        return None if key is None else self._taken.get((owner, key))
-
-
 class Group:
     """Operations that share one transaction."""
 
@@ -109,6 +101,7 @@ class Group:
         self._warm = warm
         self._counters = counters
         self._keys = keys
+        self._checks = Checks(warm, keys)
         self._changes: list[tuple[int, _Draft]] = []
         self._deleted: list[Change] = []
 
@@ -126,7 +119,14 @@ class Group:
             case Delete():
                 return self._delete(operation.owner, operation.agent_id)
             case Restore():
-                return self._restore(operation)
+                return self._restore(operation.stored)
+            case SetAside():
+                self._set_aside(operation)
+                return None
+            case SkipTo(cursor=cursor):
+                self._counters.cursor = self._counters.floor = cursor
+                self.batch.statements.append(("set_meta", ("feed_floor", str(cursor))))
+                return None
             case Execute():
                 self.batch.statements.append((operation.statement, operation.parameters))
                 return None
@@ -163,7 +163,7 @@ class Group:
 
     def _admit(self, operation: Admit) -> Receipt:
         post = operation.post
-        self._check_post(post, {}, set())
+        self._checks.post(post, {}, set())
         drafts: dict[int, _Draft] = {}
         receipt = self._post(post, operation.body, drafts)
         for draft in drafts.values():
@@ -173,7 +173,7 @@ class Group:
         return receipt
 
     def _create(self, new: NewAgent) -> tuple[Agent, bool]:
-        self._check_new(new)
+        self._checks.new_agent(new)
         drafts: dict[int, _Draft] = {}
         entry, is_new = self._find_or_create(new, drafts)
         for draft in drafts.values():
@@ -181,18 +181,18 @@ class Group:
         return entry.agent(), is_new
 
     def _claim(self, agent_id: AgentId) -> Claimed:
-        entry = self._existing(agent_id)
+        entry = self._checks.existing(agent_id)
         entry.epoch += 1
         self.batch.details[entry.number] = entry
         return Claimed(entry)
 
     def _apply(self, operation: Apply) -> Committed:
         commit = operation.commit
-        entry = self._existing(commit.agent_id)
-        self._check_commit(entry, commit)
+        entry = self._checks.existing(commit.agent_id)
+        self._checks.commit(entry, commit)
         receipts: list[Receipt] = []
         if commit.posts or commit.creates:
-            self._check_targets(commit)
+            self._checks.targets(commit)
             drafts: dict[int, _Draft] = {}
             for new in commit.creates:
                 self._find_or_create(new, drafts)
@@ -213,7 +213,7 @@ class Group:
         return Committed(cursor=self._announce(draft), receipts=receipts)
 
     def _delete(self, owner: OwnerId, agent_id: AgentId) -> None:
-        entry = self._existing(agent_id, owner)
+        entry = self._checks.existing(agent_id, owner)
         self._warm.remove(entry)
         self.batch.deleted.append(entry.number)
         self._counters.cursor += 1
@@ -223,111 +223,35 @@ class Group:
         )
         self.batch.changes.append((cursor, entry.number, entry.owner, None, None, (), entry.id))
 
-    def _restore(self, operation: Restore) -> Agent:
-        stored = operation.stored
-        descriptor = decode_descriptor(stored.descriptor)
-        new = NewAgent(
-            id=stored.id,
-            owner=stored.owner,
-            descriptor=descriptor,
-            definition=stored.definition,
-            state=stored.state,
-        )
+    def _restore(self, stored: StoredAgent) -> Agent:
+        restored = Restored(stored)
+        new = restored.new
         if self._warm.get(stored.id) is not None:
             raise ConflictError(f"there is an agent {stored.id!r} already")
-        if self._warm.find(stored.owner, identity_of(descriptor)) is not None:
+        if self._warm.find(new.owner, identity_of(new.descriptor)) is not None:
             raise ConflictError(f"another agent has the identity of {stored.id!r} already")
-        draft = _Draft(self._insert(new, stored.descriptor))
+        draft = _Draft(self._insert(new, stored.descriptor, stored.state))
         entry = draft.entry
         entry.lifecycle = stored.lifecycle
         entry.context_from = stored.context_from
         self.batch.details[entry.number] = entry
-        self._append(entry, stored.records)
-        draft.records = [decode_record(line) for line in stored.records[-1:]]
-        for held in stored.items:
-            self._insert_item(
-                entry, held.item, held.body, (stored.owner, held.dedupe_key, held.digest)
-            )
-            if held.dedupe_key is not None:
-                self._keys.take(stored.owner, held.dedupe_key, held.item, held.digest)
-        entry.next_item = max((held.item.seq for held in stored.items), default=0) + 1
-        at = microseconds(stored.state.updated_at)
-        for out in stored.deliveries:
+        self._append(entry, restored.records)
+        for item, key, digest in restored.items:
+            self._insert_item(entry, item, _encode(item.body), (new.owner, key, digest))
+            entry.next_item = max(entry.next_item, item.seq + 1)
+            if key is not None:
+                self._keys.take(new.owner, key, item, digest)
+        at = microseconds(new.state.updated_at)
+        for out in restored.deliveries:
             row = (entry.number, out.key, out.connector, out.channel, out.text, at)
             self.batch.deliveries.append(row)
         self._announce(draft)
         return entry.agent()
 
-    # -- checking, before anything changes
-
-    def _existing(self, agent_id: AgentId, owner: OwnerId | None = None) -> Entry:
-        entry = self._warm.get(agent_id)
-        if entry is None or (owner is not None and entry.owner != owner):
-            raise NotFoundError(f"there is no agent {agent_id!r}")
-        return entry
-
-    def _check_commit(self, entry: Entry, commit: Commit) -> None:
-        if entry.epoch != commit.epoch:
-            raise FencedError(
-                f"another runner took the agent {entry.id!r} (epoch {entry.epoch}, "
-                f"not {commit.epoch})"
-            )
-        expected = entry.next_seq
-        for record in commit.records:
-            if record.seq != expected:
-                raise StoreError(
-                    f"the next record of {entry.id!r} has the seq {expected}, not {record.seq}"
-                )
-            expected += 1
-        decided: set[str] = set()
-        for change in commit.fates:
-            if change.item_id not in entry.open or change.item_id in decided:
-                raise ConflictError(f"item {change.item_id!r} of {entry.id!r} is not open")
-            if is_final(change.fate):
-                decided.add(change.item_id)
-
-    def _check_targets(self, commit: Commit) -> None:
-        created: set[str] = set()
-        for new in commit.creates:
-            self._check_new(new)
-            if self._warm.find(new.owner, identity_of(new.descriptor)) is None:
-                created.add(new.id)
-        keys: dict[tuple[str, str], str] = {}
-        for post in commit.posts:
-            self._check_post(post, keys, created)
-
-    def _check_post(self, post: Post, keys: dict[tuple[str, str], str], created: set[str]) -> None:
-        to, item = post.to, post.item
-        if isinstance(to, NewAgent):
-            self._check_new(to)
-            entry = self._warm.find(to.owner, identity_of(to.descriptor))
-        elif to in created:
-            entry = None
-        else:
-            entry = self._existing(to, post.owner)
-        key = item.dedupe_key
-        if key is not None:
-            if "\x00" in key:
-                raise UsageError("a key cannot hold a NUL character: use another key")
-            first = self._keys.first(post.owner, key)
-            digest = keys.get((post.owner, key)) if first is None else first[1]
-            if digest is not None:
-                if digest != item.digest:
-                    raise ConflictError(
-                        f"the key {key!r} was used for another message: use a new key",
-                        details={"key": key},
-                    )
-                return
-            keys[post.owner, key] = item.digest
-        if entry is not None and entry.lifecycle != "active":
-            raise TerminatedError(f"the agent {entry.id!r} ended and takes no more messages")
-
-    def _check_new(self, new: NewAgent) -> None:
-        taken = self._warm.get(new.id)
-        if taken is not None and (
-            taken.owner != new.owner or taken.identity != identity_of(new.descriptor)
-        ):
-            raise ConflictError(f"there is an agent {new.id!r} already")
+    def _set_aside(self, operation: SetAside) -> None:
+        row = (operation.agent_id, operation.owner, operation.identity, operation.reason)
+        self._warm.set_aside(*row)
+        self.batch.statements.append(("set_aside", row))
 
     # -- changing
 
@@ -339,7 +263,7 @@ class Group:
         if isinstance(post.to, NewAgent):
             entry, is_new = self._find_or_create(post.to, drafts)
         else:
-            entry, is_new = self._existing(post.to, post.owner), False
+            entry, is_new = self._checks.existing(post.to, post.owner), False
         position = entry.loud
         item = self._new_item(entry, new_item, post.owner, body)
         draft = drafts.get(entry.number)
@@ -423,15 +347,14 @@ class Group:
         entry = self._warm.find(new.owner, identity_of(new.descriptor))
         if entry is not None:
             return entry, False
-        entry = self._insert(new, encode_descriptor(new.descriptor))
+        entry = self._insert(new, encode_descriptor(new.descriptor), encode_state(new.state))
         start = StartRecord(seq=1, at=new.state.created_at)
         self._append(entry, [encode_record(start)])
         draft = drafts[entry.number] = _Draft(entry)
         draft.records = [start]
         return entry, True
 
-    def _insert(self, new: NewAgent, descriptor: bytes) -> Entry:
-        encoded = encode_state(new.state)
+    def _insert(self, new: NewAgent, descriptor: bytes, encoded: bytes) -> Entry:
         self._counters.agent += 1
         entry = Entry(
             self._counters.agent,

@@ -2,13 +2,12 @@
 
 import asyncio
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from retinue.agents.inbox import Item
-from retinue.agents.state import AgentState, Lifecycle
 from retinue.ids import AgentId, OwnerId
-from retinue.stores.port import Commit, NewAgent, NewDelivery, Offset, Post
+from retinue.stores.port import Commit, NewAgent, Offset, Post
+from retinue.stores.whole import StoredAgent
 
 
 @dataclass(slots=True, eq=False)
@@ -74,37 +73,30 @@ class Execute(Operation):
     name: ClassVar[str] = "delivery"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class StoredItem:
-    """An item with what only the store knows about it."""
-
-    item: Item
-    body: bytes
-    dedupe_key: str | None = None
-    digest: str = ""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class StoredAgent:
-    """A whole agent, as a folder or an export holds it."""
-
-    id: AgentId
-    owner: OwnerId
-    descriptor: bytes
-    definition: str
-    lifecycle: Lifecycle
-    state: AgentState
-    context_from: int
-    records: Sequence[bytes]
-    items: Sequence[StoredItem]
-    deliveries: Sequence[NewDelivery] = field(default_factory=tuple[NewDelivery, ...])
-
-
 @dataclass(slots=True, eq=False)
 class Restore(Operation):
     """Put a whole agent back; the id and the identity must be free."""
 
     stored: StoredAgent
+    name: ClassVar[str] = "restore"
+
+
+@dataclass(slots=True, eq=False)
+class SetAside(Operation):
+    """Keep the place of an agent that cannot be read."""
+
+    agent_id: AgentId
+    owner: OwnerId | None
+    identity: str | None
+    reason: str
+    name: ClassVar[str] = "restore"
+
+
+@dataclass(slots=True, eq=False)
+class SkipTo(Operation):
+    """Let the feed go on after a cursor that another database had reached."""
+
+    cursor: int
     name: ClassVar[str] = "restore"
 
 

@@ -182,11 +182,18 @@ def _entries(
     if agent_id is not None:
         row = connection.execute(READING["agent_number"], (agent_id, owner)).fetchone()
         wanted = -1 if row is None else row[0]
+    for entry in feed_entries(connection, after):
+        if entry[2] == owner:
+            if agent_id is None or entry[1] == wanted or entry[6] == agent_id:
+                yield entry
+
+
+def feed_entries(connection: sqlite3.Connection, after: int) -> Iterator[FeedEntry]:
+    """Give the feed as it is stored."""
     for (body,) in connection.execute(READING["changes"], (after,)):
         for entry in _feed.decode(body):
-            if entry[0] > after and entry[2] == owner:
-                if agent_id is None or entry[1] == wanted or entry[6] == agent_id:
-                    yield entry
+            if entry[0] > after:
+                yield entry
 
 
 def _resolve(connection: sqlite3.Connection, rows: Sequence[FeedEntry]) -> list[Change]:

@@ -2,7 +2,7 @@
 
 import asyncio
 import sqlite3
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
 from pathlib import Path
 from typing import Any, TypeVar
@@ -52,12 +52,15 @@ from retinue.stores.sqlite.operations import (
     Execute,
     Operation,
     Restore,
-    StoredAgent,
+    SetAside,
+    SkipTo,
 )
 from retinue.stores.sqlite.queries import READING, WRITING
 from retinue.stores.sqlite.reading import Readers
 from retinue.stores.sqlite.rows import Row, delivery_of, microseconds
+from retinue.stores.sqlite.whole import SqliteWholeReader
 from retinue.stores.sqlite.writer import Outcome, Writer
+from retinue.stores.whole import StoredAgent
 
 Listener = Callable[[Sequence[Change]], None]
 T = TypeVar("T")
@@ -187,9 +190,24 @@ class SqliteStore:
     async def delete(self, owner: OwnerId, agent_id: AgentId) -> None:
         await self._write(Delete(self._future(), owner, agent_id))
 
+    # -- whole agents
+
+    def whole_reader(self) -> SqliteWholeReader:
+        return SqliteWholeReader(self._data)
+
     async def restore(self, stored: StoredAgent) -> Agent:
-        """Put a whole agent back, as rebuilding and importing do."""
         return await self._write(Restore(self._future(), stored))
+
+    async def restore_feed(self, cursor: int, offsets: Mapping[str, str]) -> None:
+        for source, value in offsets.items():
+            await self._execute("set_offset", source, value)
+        if cursor > await self.cursor():
+            await self._write(SkipTo(self._future(), cursor))
+
+    async def set_aside(
+        self, agent_id: AgentId, *, owner: OwnerId | None, identity: str | None, reason: str
+    ) -> None:
+        await self._write(SetAside(self._future(), agent_id, owner, identity, reason))
 
     # -- reading
 
@@ -235,6 +253,7 @@ class SqliteStore:
 
     async def facts(self) -> StoreFacts:
         agents, items, deliveries = await self._row("facts")
+        aside = await self._rows("set_aside")
         files = (self._data / f"{DATABASE}{suffix}" for suffix in ("", "-wal"))
         return StoreFacts(
             kind="sqlite",
@@ -244,6 +263,7 @@ class SqliteStore:
             deliveries_open=deliveries,
             cursor=await self.cursor(),
             bytes=sum(file.stat().st_size for file in files if file.exists()),
+            problems=[f"agent {row[0]} is set aside: {row[1]}" for row in aside],
         )
 
     # -- outbox

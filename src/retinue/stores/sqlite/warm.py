@@ -141,6 +141,25 @@ class WarmAgents:
     def __init__(self) -> None:
         self._by_id: OrderedDict[str, Entry] = OrderedDict()
         self._by_identity: dict[tuple[str, str], Entry] = {}
+        self._aside: dict[tuple[str | None, str], str] = {}  # by owner and identity, or by id
+
+    def set_aside(
+        self, agent_id: str, owner: str | None, identity: str | None, reason: str
+    ) -> None:
+        self._aside[None, agent_id] = reason
+        if identity is not None:
+            self._aside[owner, identity] = reason
+
+    def why_aside(self, agent_id: str, owner: str, identity: str) -> str | None:
+        """Say why this place must stay empty, if it must."""
+        aside = self._aside
+        if not aside:
+            return None
+        return (
+            aside.get((None, agent_id))
+            or aside.get((owner, identity))
+            or aside.get((None, identity))
+        )
 
     def __contains__(self, agent_id: str) -> bool:
         return agent_id in self._by_id
@@ -160,6 +179,7 @@ class WarmAgents:
         self._by_identity.pop((entry.owner, entry.identity), None)
 
     def clear(self) -> None:
+        """Forget the agents, but not which places stay empty."""
         self._by_id.clear()
         self._by_identity.clear()
 

@@ -12,8 +12,9 @@ from retinue.agents.descriptor import decode_descriptor, identity_of
 from retinue.errors import RetinueError, StoreDamagedError, StoreFullError
 from retinue.failpoints import IS_ARMED, reach
 from retinue.stores.port import Change, NewAgent, Post
+from retinue.stores.sqlite.checking import KnownKeys
 from retinue.stores.sqlite.files import connect, store_error
-from retinue.stores.sqlite.group import Counters, Group, KnownKeys
+from retinue.stores.sqlite.group import Counters, Group
 from retinue.stores.sqlite.operations import (
     Admit,
     Apply,
@@ -107,6 +108,8 @@ class Writer:
         self._waiting: SimpleQueue[Operation | None] = SimpleQueue()
         self._warm = WarmAgents()
         self._counters = self._read_counters()
+        for row in connection.execute(WRITING["load_set_aside"]):
+            self._warm.set_aside(*row)
         self._thread = threading.Thread(target=self._run, name="retinue-store", daemon=True)
         self.groups = 0  # transactions so far
 

@@ -148,3 +148,71 @@ SELECT
     (SELECT count(*) FROM agents),
     (SELECT count(*) FROM items WHERE ended_at IS NULL),
     (SELECT count(*) FROM deliveries WHERE done_at IS NULL);
+
+-- name: offsets
+SELECT source, value FROM offsets ORDER BY source;
+
+-- name: set_aside
+SELECT id, reason FROM set_aside ORDER BY id;
+
+-- name: whole_agent
+-- Everything in one row, put together here: row by row, the interpreter lock would be handed back
+-- and forth hundreds of times a second, only to copy bytes.
+SELECT
+    owner, descriptor, definition, lifecycle, context_from, state,
+    coalesce((SELECT max(seq) FROM records WHERE agent = agents.number), 0),
+    (
+        SELECT group_concat(CAST(body AS TEXT), char(10))
+        FROM (SELECT body FROM records WHERE agent = agents.number AND seq > ?2 ORDER BY seq)
+    ),
+    (
+        SELECT json_group_array(json_object(
+            'item', json_object(
+                'id', id, 'agentId', ?1, 'seq', seq, 'kind', kind,
+                'silent', json(iif(silent, 'true', 'false')), 'body', json(CAST(body AS TEXT)),
+                'admittedAt', strftime('%Y-%m-%dT%H:%M:%S', admitted_at / 1000000, 'unixepoch')
+                || printf('.%06dZ', admitted_at % 1000000),
+                'fate', fate, 'reason', reason, 'replySeq', reply_seq
+            ),
+            'key', dedupe_key, 'digest', coalesce(digest, '')
+        ))
+        FROM (SELECT * FROM items WHERE agent = agents.number AND ended_at IS NULL ORDER BY seq)
+    ),
+    (
+        SELECT json_group_array(json_object(
+            'id', id, 'seq', seq, 'kind', kind, 'silent', json(iif(silent, 'true', 'false')),
+            'fate', fate, 'reason', reason, 'replySeq', reply_seq, 'key', dedupe_key,
+            'digest', coalesce(digest, ''),
+            'admittedAt', strftime('%Y-%m-%dT%H:%M:%S', admitted_at / 1000000, 'unixepoch')
+                || printf('.%06dZ', admitted_at % 1000000),
+            'endedAt', strftime('%Y-%m-%dT%H:%M:%S', ended_at / 1000000, 'unixepoch')
+                || printf('.%06dZ', ended_at % 1000000)
+        ))
+        FROM (
+            SELECT * FROM (
+                SELECT * FROM items WHERE agent = agents.number ORDER BY seq DESC LIMIT ?3
+            )
+            WHERE ended_at IS NOT NULL AND (
+                dedupe_key IS NOT NULL
+                OR seq = (SELECT max(seq) FROM items WHERE agent = agents.number)
+            )
+            ORDER BY seq
+        )
+    ),
+    (
+        SELECT json_group_array(json_object(
+            'key', key, 'connector', connector, 'channel', channel, 'text', text
+        ))
+        FROM (
+            SELECT * FROM deliveries WHERE agent = agents.number AND done_at IS NULL
+            ORDER BY number
+        )
+    )
+FROM agents
+WHERE id = ?1;
+
+-- name: agent_ids
+SELECT id FROM agents ORDER BY number;
+
+-- name: ids_by_number
+SELECT number, id FROM agents WHERE number IN (SELECT value FROM json_each(?1));

@@ -149,3 +149,15 @@ SELECT
     coalesce((SELECT seq FROM sqlite_sequence WHERE name = 'agents'), 0),
     coalesce((SELECT max(number) FROM items), 0),
     coalesce((SELECT max(cursor) FROM changes), 0);
+
+-- name: set_aside
+INSERT INTO set_aside (id, owner, identity, reason) VALUES (?1, ?2, ?3, ?4)
+ON CONFLICT (id) DO UPDATE
+SET owner = excluded.owner, identity = excluded.identity, reason = excluded.reason;
+
+-- name: load_set_aside
+SELECT id, owner, identity, reason FROM set_aside;
+
+-- name: set_offset
+INSERT INTO offsets (source, value) VALUES (?1, ?2)
+ON CONFLICT (source) DO UPDATE SET value = excluded.value;

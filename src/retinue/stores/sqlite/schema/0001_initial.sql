@@ -83,6 +83,14 @@ CREATE TABLE deliveries (
 CREATE INDEX deliveries_open ON deliveries (connector, channel, number) WHERE done_at IS NULL;
 CREATE INDEX deliveries_agent ON deliveries (agent);
 
+-- Places of agents whose folders could not be read: nobody else may take them.
+CREATE TABLE set_aside (
+    id TEXT PRIMARY KEY,
+    owner TEXT, -- NULL: not known, so everybody's
+    identity TEXT,
+    reason TEXT NOT NULL
+) WITHOUT ROWID;
+
 CREATE TABLE offsets (
     source TEXT PRIMARY KEY,
     value TEXT NOT NULL

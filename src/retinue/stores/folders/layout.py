@@ -1,0 +1,173 @@
+"""What an agent's folder holds, and how it is read and written.
+
+agents/<id>/descriptor.json    who or what the agent stands for; written once
+agents/<id>/state.json         its state, and the messages that are not in history yet
+agents/<id>/history.jsonl      one record a line; only ever appended to
+agents/<id>/files/             its own files
+"""
+
+from pathlib import Path
+
+import msgspec
+from msgspec import Struct
+
+from retinue.agents.descriptor import decode_descriptor
+from retinue.agents.state import Lifecycle, decode_state
+from retinue.errors import StoreDamagedError, UsageError
+from retinue.ids import AgentId, OwnerId, is_agent_id
+from retinue.stores.port import NewDelivery
+from retinue.stores.whole import EndedItem, HeldItem, StoredAgent
+
+AGENTS = "agents"
+DESCRIPTOR = "descriptor.json"
+STATE = "state.json"
+HISTORY = "history.jsonl"
+FILES = "files"
+
+
+class _Envelope(Struct, kw_only=True, rename="camel"):
+    """What `state.json` holds beside the state's own fields."""
+
+    id: str
+    owner: str
+    definition: str
+    lifecycle: Lifecycle
+    context_from: int
+    records: int  # how many history.jsonl has
+    inbox: msgspec.Raw
+    ended: msgspec.Raw
+    outbox: msgspec.Raw
+    v: int = 1
+    cursor: int = 0  # of the feed, when this was written
+
+
+class _Numbered(Struct):
+    seq: int
+
+
+_encode = msgspec.json.encode
+_envelopes = msgspec.json.Decoder(_Envelope)
+_numbered = msgspec.json.Decoder(_Numbered)
+
+
+def agent_folder(data: Path, agent_id: AgentId) -> Path:
+    return data / AGENTS / agent_id
+
+
+def folder_ids(data: Path) -> list[AgentId]:
+    """Give the ids of all agents' folders; what is not named like an agent is not one."""
+    try:
+        names = [path.name for path in (data / AGENTS).iterdir()]
+    except FileNotFoundError:
+        return []
+    return [AgentId(name) for name in sorted(names) if is_agent_id(name)]
+
+
+def state_file(stored: StoredAgent, cursor: int) -> bytes:
+    """Give the content of `state.json`: the envelope's fields, then the state's own."""
+    envelope = _encode(
+        _Envelope(
+            id=stored.id,
+            owner=stored.owner,
+            definition=stored.definition,
+            lifecycle=stored.lifecycle,
+            context_from=stored.context_from,
+            records=stored.last_seq,
+            inbox=msgspec.Raw(stored.inbox),
+            ended=msgspec.Raw(stored.ended),
+            outbox=msgspec.Raw(stored.outbox),
+            cursor=cursor,
+        )
+    )
+    own = stored.state.removeprefix(b"{")
+    return envelope[:-1] + (b"," if own != b"}" else b"") + own + b"\n"
+
+
+def read_state_cursor(folder: Path) -> int:
+    return _envelopes.decode((folder / STATE).read_bytes()).cursor
+
+
+def read_owner(folder: Path) -> OwnerId:
+    return OwnerId(_envelopes.decode((folder / STATE).read_bytes()).owner)
+
+
+def read_folder(folder: Path) -> StoredAgent:
+    """Read an agent back. Raises `StoreDamagedError` that names the file."""
+    return parse_folder(
+        _read(folder / DESCRIPTOR), _read(folder / STATE), _read(folder / HISTORY), folder
+    )
+
+
+def parse_folder(descriptor: bytes, state: bytes, history: bytes, folder: Path) -> StoredAgent:
+    """Make an agent of its files' contents; `folder` is for messages only."""
+    descriptor = descriptor.strip()
+    try:
+        decode_descriptor(descriptor)
+    except UsageError as error:
+        raise _unreadable(folder / DESCRIPTOR, error) from error
+    try:
+        envelope = _envelopes.decode(state)
+        decode_state(state)
+        msgspec.json.decode(envelope.inbox, type=list[HeldItem])
+        msgspec.json.decode(envelope.ended, type=list[EndedItem])
+        msgspec.json.decode(envelope.outbox, type=list[NewDelivery])
+    except (msgspec.MsgspecError, UnicodeDecodeError) as error:
+        raise _unreadable(folder / STATE, error) from error
+    whole = history[: history.rfind(b"\n") + 1]  # a torn last line is left out
+    count = check_history(whole, folder / HISTORY)
+    return StoredAgent(
+        id=AgentId(envelope.id),
+        owner=OwnerId(envelope.owner),
+        descriptor=descriptor,
+        definition=envelope.definition,
+        lifecycle=envelope.lifecycle,
+        context_from=envelope.context_from,
+        state=_own_fields(state),
+        last_seq=count,
+        history=whole,
+        inbox=bytes(envelope.inbox),
+        ended=bytes(envelope.ended),
+        outbox=bytes(envelope.outbox),
+    )
+
+
+def check_history(history: bytes, path: Path) -> int:
+    """Count the lines; one that is missing or is not a record is damage."""
+    count = 0
+    for line in history.splitlines():
+        seq = line_seq(line)
+        count += 1
+        if seq != count:
+            found = "is not a record" if seq is None else f"has the seq {seq}"
+            raise _unreadable(path, f"line {count} {found}")
+    return count
+
+
+def line_seq(line: bytes) -> int | None:
+    """Give the number of a history line, or None when it is not one."""
+    try:
+        return _numbered.decode(line).seq
+    except (msgspec.MsgspecError, UnicodeDecodeError):
+        return None
+
+
+def _own_fields(state: bytes) -> bytes:
+    """Give the state without the envelope, with fields that this version does not know."""
+    fields: dict[str, msgspec.Raw] = msgspec.json.decode(state, type=dict[str, msgspec.Raw])
+    for name in _Envelope.__struct_encode_fields__:
+        fields.pop(name, None)
+    return _encode(fields)
+
+
+def _read(path: Path) -> bytes:
+    try:
+        return path.read_bytes()
+    except OSError as error:
+        raise _unreadable(path, error.strerror) from error
+
+
+def _unreadable(path: Path, why: object) -> StoreDamagedError:
+    return StoreDamagedError(
+        f"{path} cannot be read ({why}): repair it or move the folder away, "
+        "then run `retinue serve --rebuild`"
+    )

@@ -1,0 +1,258 @@
+"""Keeps the agents' folders in step with the store, in a thread of its own.
+
+The store's listener only notes which agents changed. Rounds write them: each agent a few times a
+second at most, each within a second of its commit. `mirror.json` remembers the cursor up to which
+everything is on disk, so that a start looks only at what changed since.
+"""
+
+import asyncio
+import logging
+import os
+import shutil
+import threading
+import time
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Protocol
+
+import msgspec
+
+from retinue.errors import RetinueError
+from retinue.failpoints import reach
+from retinue.ids import AgentId
+from retinue.stores.folders.histories import append_lines, repair_tail
+from retinue.stores.folders.layout import (
+    AGENTS,
+    DESCRIPTOR,
+    HISTORY,
+    STATE,
+    agent_folder,
+    state_file,
+)
+from retinue.stores.folders.replacing import (
+    put_in_place,
+    spare_of,
+    sync_file_system,
+    sync_paths,
+    write_spare,
+)
+from retinue.stores.port import Change
+from retinue.stores.whole import StoredAgent, WholeReader
+
+logger = logging.getLogger(__name__)
+
+_SHORTEST_PAUSE = 0.2
+_LONGEST_PAUSE = 0.7
+_FEW = 8  # agents whose files are synced one by one; more share one sync
+_CHUNK = 512
+_KNOWN = 20_000  # agents whose last line is remembered
+
+
+class MirroredStore(Protocol):
+    """What the mirror needs of a store."""
+
+    @property
+    def data_dir(self) -> Path: ...
+
+    def whole_reader(self) -> WholeReader: ...
+
+    def listen(self, listener: Callable[[Sequence[Change]], None]) -> Callable[[], None]: ...
+
+
+class MirrorFile(msgspec.Struct, kw_only=True, rename="camel"):
+    """`mirror.json`."""
+
+    cursor: int
+    offsets: dict[str, str] = {}
+    v: int = 1
+
+
+def read_mirror_file(data: Path) -> MirrorFile | None:
+    try:
+        return msgspec.json.decode((data / "mirror.json").read_bytes(), type=MirrorFile)
+    except (OSError, msgspec.MsgspecError, UnicodeDecodeError):
+        return None
+
+
+class Mirror:
+    """Follows one store."""
+
+    def __init__(self, store: MirroredStore) -> None:
+        self._store = store
+        self._data = store.data_dir
+        self._agents = str(store.data_dir / AGENTS)
+        self._lock = threading.Lock()
+        self._changed: set[AgentId] = set()
+        self._deleted: set[AgentId] = set()
+        self._wake = threading.Event()
+        self._is_stopping = False
+        self._undo: Callable[[], None] | None = None
+        self._thread: threading.Thread | None = None
+        self._last_seqs: dict[AgentId, int] = {}
+        self._reached = 0  # the cursor of the round before
+        self._problem = ""
+        self.rounds = 0
+
+    @property
+    def problem(self) -> str:
+        """Why the folders are behind, or nothing."""
+        return self._problem
+
+    async def start(self) -> None:
+        """Begin to follow; catching up happens in the background."""
+        self._undo = self._store.listen(self._note)
+        self._thread = threading.Thread(target=self._run, name="retinue-mirror", daemon=True)
+        self._thread.start()
+
+    async def stop(self) -> None:
+        """Write what is left; call it before the store is closed."""
+        if self._undo is not None:
+            self._undo()
+        self._is_stopping = True
+        self._wake.set()
+        if self._thread is not None:
+            await asyncio.get_running_loop().run_in_executor(None, self._thread.join)
+
+    def _note(self, changes: Sequence[Change]) -> None:
+        with self._lock:
+            for change in changes:
+                if change.is_deleted:
+                    self._deleted.add(change.agent_id)
+                else:
+                    self._changed.add(change.agent_id)
+        self._wake.set()
+
+    # -- the thread
+
+    def _run(self) -> None:
+        reader = self._store.whole_reader()
+        try:
+            self._catch_up(reader)
+            while True:
+                self._wake.wait()
+                is_last = self._is_stopping
+                self._wake.clear()
+                started = time.monotonic()
+                self._round(reader)
+                if is_last:
+                    return
+                spent = time.monotonic() - started
+                pause = min(max(_SHORTEST_PAUSE, 10 * spent), _LONGEST_PAUSE)
+                if not self._is_stopping:
+                    self._sleep(pause)
+        finally:
+            reader.close()
+
+    def _sleep(self, seconds: float) -> None:
+        end = time.monotonic() + seconds
+        while not self._is_stopping and (left := end - time.monotonic()) > 0:
+            time.sleep(min(left, 0.1))
+
+    def _catch_up(self, reader: WholeReader) -> None:
+        """Note what changed while nobody followed; everything, when that cannot be told."""
+        file = read_mirror_file(self._data)
+        touched = None
+        if file is not None:
+            self._reached = file.cursor
+            touched = reader.touched(file.cursor)
+        with self._lock:
+            if touched is None:
+                self._changed.update(reader.ids())
+            else:
+                self._changed |= touched.changed
+                self._deleted |= touched.deleted
+        if self._changed or self._deleted:
+            self._wake.set()
+
+    def _round(self, reader: WholeReader) -> None:
+        with self._lock:
+            changed, deleted = self._changed, self._deleted
+            self._changed, self._deleted = set(), set()
+        reach("mirror:before")
+        try:
+            cursor = reader.cursor()
+            for agent_id in deleted:
+                self._remove(agent_id)
+            is_durable = True
+            left = list(changed - deleted)
+            while left:
+                is_durable = self._write_agents(reader, left[:_CHUNK], cursor)
+                del left[:_CHUNK]
+            self._remember(cursor, is_durable=is_durable, offsets=dict(reader.offsets()))
+            self._problem = ""
+            self.rounds += 1
+        except (OSError, RetinueError) as error:
+            self._problem = f"the agents' folders are behind the store: {error}"
+            logger.warning("mirror failed", extra={"action": "mirror", "error": str(error)})
+            self._last_seqs.clear()
+            with self._lock:
+                self._changed |= changed
+                self._deleted |= deleted
+            time.sleep(_LONGEST_PAUSE)
+            if not self._is_stopping:
+                self._wake.set()
+        reach("mirror:after")
+
+    def _write_agents(self, reader: WholeReader, agent_ids: Sequence[AgentId], cursor: int) -> bool:
+        """Write all contents, make them durable together, then put them in their places.
+
+        Says whether the last step is durable too; else the next round's sync makes it so.
+        """
+        is_few = len(agent_ids) <= _FEW
+        written: list[str] = []
+        for agent_id in agent_ids:
+            written += self._write_agent(reader, agent_id, cursor)
+        reach("mirror:written")
+        folders = {os.path.dirname(path) for path in written}  # noqa: PTH120
+        if is_few:
+            sync_paths(spare_of(path) for path in written)
+            sync_paths(f"{folder}/{HISTORY}" for folder in folders)
+        else:
+            sync_file_system(str(self._data))
+        for path in written:
+            put_in_place(path)
+        if is_few:
+            sync_paths(folders)
+        return is_few
+
+    def _write_agent(self, reader: WholeReader, agent_id: AgentId, cursor: int) -> list[str]:
+        folder = f"{self._agents}/{agent_id}"
+        last = self._last_seqs.get(agent_id)
+        is_first = last is None
+        if is_first:
+            Path(folder).mkdir(mode=0o700, parents=True, exist_ok=True)
+            last = repair_tail(folder)
+        stored = reader.read(agent_id, after=last or 0)
+        if stored is None:
+            return []  # deleted meanwhile; the feed says so
+        if last is None or last > stored.last_seq:
+            stored = self._start_over(reader, folder, stored)
+        if stored.history:
+            append_lines(folder, stored.history)
+        if len(self._last_seqs) >= _KNOWN:
+            self._last_seqs.clear()
+        self._last_seqs[agent_id] = stored.last_seq
+        written = [f"{folder}/{STATE}"]
+        write_spare(written[0], state_file(stored, cursor))
+        if is_first and not Path(folder, DESCRIPTOR).exists():
+            written.append(f"{folder}/{DESCRIPTOR}")
+            write_spare(written[1], stored.descriptor + b"\n")
+        return written
+
+    def _start_over(self, reader: WholeReader, folder: str, stored: StoredAgent) -> StoredAgent:
+        """Put aside a history that is not the store's, and write it anew."""
+        history = Path(folder, HISTORY)
+        history.replace(history.with_name(f"{HISTORY}.aside-{time.monotonic_ns():x}"))
+        logger.warning("history put aside", extra={"action": "mirror", "agent_id": stored.id})
+        return reader.read(stored.id, after=0) or stored
+
+    def _remove(self, agent_id: AgentId) -> None:
+        self._last_seqs.pop(agent_id, None)
+        shutil.rmtree(agent_folder(self._data, agent_id), ignore_errors=True)
+
+    def _remember(self, cursor: int, *, is_durable: bool, offsets: dict[str, str]) -> None:
+        file = MirrorFile(cursor=cursor if is_durable else self._reached, offsets=offsets)
+        self._reached = cursor
+        path = str(self._data / "mirror.json")
+        write_spare(path, msgspec.json.encode(file) + b"\n")
+        put_in_place(path)

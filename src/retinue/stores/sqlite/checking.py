@@ -1,0 +1,113 @@
+"""What has to hold before an operation may change anything."""
+
+from retinue.agents.descriptor import identity_of
+from retinue.agents.fate import is_final
+from retinue.agents.inbox import Item
+from retinue.errors import (
+    ConflictError,
+    FencedError,
+    NotFoundError,
+    StoreDamagedError,
+    StoreError,
+    TerminatedError,
+    UsageError,
+)
+from retinue.ids import AgentId, OwnerId
+from retinue.stores.port import Commit, NewAgent, Post
+from retinue.stores.sqlite.warm import Entry, WarmAgents
+
+
+class KnownKeys:
+    """Dedupe keys that are taken, as far as this group asks about them."""
+
+    def __init__(self) -> None:
+        self._taken: dict[tuple[str, str], tuple[Item, str]] = {}
+
+    def take(self, owner: str, key: str, item: Item, digest: str) -> None:
+        self._taken[owner, key] = (item, digest)
+
+    def first(self, owner: str, key: str | None) -> tuple[Item, str] | None:
+        return None if key is None else self._taken.get((owner, key))
+
+
+class Checks:
+    """Raises what the caller has to hear; changes nothing."""
+
+    def __init__(self, warm: WarmAgents, keys: KnownKeys) -> None:
+        self._warm = warm
+        self._keys = keys
+
+    def existing(self, agent_id: AgentId, owner: OwnerId | None = None) -> Entry:
+        entry = self._warm.get(agent_id)
+        if entry is None or (owner is not None and entry.owner != owner):
+            reason = self._warm.why_aside(agent_id, "", "")
+            if entry is None and reason is not None:
+                raise StoreDamagedError(f"the agent {agent_id!r} is set aside: {reason}")
+            raise NotFoundError(f"there is no agent {agent_id!r}")
+        return entry
+
+    def commit(self, entry: Entry, commit: Commit) -> None:
+        if entry.epoch != commit.epoch:
+            raise FencedError(
+                f"another runner took the agent {entry.id!r} (epoch {entry.epoch}, "
+                f"not {commit.epoch})"
+            )
+        expected = entry.next_seq
+        for record in commit.records:
+            if record.seq != expected:
+                raise StoreError(
+                    f"the next record of {entry.id!r} has the seq {expected}, not {record.seq}"
+                )
+            expected += 1
+        decided: set[str] = set()
+        for change in commit.fates:
+            if change.item_id not in entry.open or change.item_id in decided:
+                raise ConflictError(f"item {change.item_id!r} of {entry.id!r} is not open")
+            if is_final(change.fate):
+                decided.add(change.item_id)
+
+    def targets(self, commit: Commit) -> None:
+        created: set[str] = set()
+        for new in commit.creates:
+            self.new_agent(new)
+            if self._warm.find(new.owner, identity_of(new.descriptor)) is None:
+                created.add(new.id)
+        keys: dict[tuple[str, str], str] = {}
+        for post in commit.posts:
+            self.post(post, keys, created)
+
+    def post(self, post: Post, keys: dict[tuple[str, str], str], created: set[str]) -> None:
+        to, item = post.to, post.item
+        if isinstance(to, NewAgent):
+            self.new_agent(to)
+            entry = self._warm.find(to.owner, identity_of(to.descriptor))
+        elif to in created:
+            entry = None
+        else:
+            entry = self.existing(to, post.owner)
+        key = item.dedupe_key
+        if key is not None:
+            if "\x00" in key:
+                raise UsageError("a key cannot hold a NUL character: use another key")
+            first = self._keys.first(post.owner, key)
+            digest = keys.get((post.owner, key)) if first is None else first[1]
+            if digest is not None:
+                if digest != item.digest:
+                    raise ConflictError(
+                        f"the key {key!r} was used for another message: use a new key",
+                        details={"key": key},
+                    )
+                return
+            keys[post.owner, key] = item.digest
+        if entry is not None and entry.lifecycle != "active":
+            raise TerminatedError(f"the agent {entry.id!r} ended and takes no more messages")
+
+    def new_agent(self, new: NewAgent) -> None:
+        reason = self._warm.why_aside(new.id, new.owner, identity_of(new.descriptor))
+        if reason is not None:
+            raise StoreDamagedError(f"this agent is set aside: {reason}")
+        taken = self._warm.get(new.id)
+        if taken is not None and (
+            taken.owner != new.owner or taken.identity != identity_of(new.descriptor)
+        ):
+            raise ConflictError(f"there is an agent {new.id!r} already")

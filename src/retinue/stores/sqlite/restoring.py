@@ -1,0 +1,67 @@
+"""A whole agent taken apart, ready to be put into the database."""
+
+from collections.abc import Iterator, Sequence
+
+import msgspec
+
+from retinue.agents.descriptor import decode_descriptor
+from retinue.agents.inbox import Item, ItemBody, Sender
+from retinue.agents.state import decode_state
+from retinue.messages import SystemRecord, UserRecord, decode_record
+from retinue.stores.port import NewAgent, NewDelivery
+from retinue.stores.whole import EndedItem, HeldItem, StoredAgent
+
+KeyedItem = tuple[Item, str | None, str]  # with its dedupe key and digest
+
+
+class Restored:
+    """Decoded once, before anything changes: what does not decode fails alone."""
+
+    def __init__(self, stored: StoredAgent) -> None:
+        self.new = NewAgent(
+            id=stored.id,
+            owner=stored.owner,
+            descriptor=decode_descriptor(stored.descriptor),
+            definition=stored.definition,
+            state=decode_state(stored.state),
+        )
+        self.records = stored.history.splitlines()
+        held = msgspec.json.decode(stored.inbox, type=list[HeldItem])
+        self.items: list[KeyedItem] = [(entry.item, entry.key, entry.digest) for entry in held]
+        self.items += _ended_items(stored, self.records)
+        self.items.sort(key=lambda entry: entry[0].seq)
+        self.deliveries = msgspec.json.decode(stored.outbox, type=list[NewDelivery])
+
+
+def _ended_items(stored: StoredAgent, records: Sequence[bytes]) -> Iterator[KeyedItem]:
+    """Give items that ended; what they said is found in the history."""
+    ended = msgspec.json.decode(stored.ended, type=list[EndedItem])
+    texts = _texts(records, {item.id for item in ended})
+    for old in ended:
+        sender = Sender(type="user" if old.kind == "message" else "engine")
+        item = Item(
+            id=old.id,
+            agent_id=stored.id,
+            seq=old.seq,
+            kind=old.kind,
+            silent=old.silent,
+            body=ItemBody(text=texts.get(old.id, ""), sender=sender),
+            admitted_at=old.admitted_at,
+            fate=old.fate,
+            reason=old.reason,
+            reply_seq=old.reply_seq,
+            ended_at=old.ended_at,
+        )
+        yield item, old.key, old.digest
+
+
+def _texts(records: Sequence[bytes], wanted: set[str]) -> dict[str, str]:
+    texts: dict[str, str] = {}
+    for line in reversed(records):
+        if len(texts) == len(wanted):
+            break
+        if b'"item":' in line:
+            record = decode_record(line)
+            if isinstance(record, UserRecord | SystemRecord) and record.item in wanted:
+                texts[str(record.item)] = record.text
+    return texts

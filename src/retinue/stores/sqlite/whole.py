@@ -1,0 +1,86 @@
+"""Whole agents, read from the database for the folders and for exports."""
+
+import sqlite3
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from retinue.ids import AgentId
+from retinue.stores.sqlite.files import connect, store_error
+from retinue.stores.sqlite.queries import READING
+from retinue.stores.sqlite.reading import feed_entries
+from retinue.stores.sqlite.rows import Row
+from retinue.stores.whole import StoredAgent, Touched
+
+_RECENT = 64  # the newest items, whose keys are kept after they ended
+
+
+class SqliteWholeReader:
+    """Implements `WholeReader` on a connection of its own."""
+
+    def __init__(self, data: Path) -> None:
+        self._data = data
+        self._connection = connect(data, is_writer=False)
+
+    def close(self) -> None:
+        self._connection.close()
+
+    def cursor(self) -> int:
+        newest, floor = self._rows("feed_bounds")[0]
+        return max(newest, floor)
+
+    def touched(self, after: int) -> Touched | None:
+        newest, floor = self._rows("feed_bounds")[0]
+        if after < floor or after > max(newest, floor):
+            return None
+        numbers: set[int] = set()
+        deleted: set[AgentId] = set()
+        try:
+            for entry in feed_entries(self._connection, after):
+                numbers.add(entry[1])
+                if entry[6] is not None:
+                    deleted.add(AgentId(entry[6]))
+        except sqlite3.Error as error:
+            raise store_error(error, self._data) from error
+        named = self._rows("ids_by_number", msgspec.json.encode(sorted(numbers)).decode())
+        return Touched(
+            cursor=max(newest, floor),
+            changed=frozenset(row[1] for row in named),
+            deleted=frozenset(deleted),
+        )
+
+    def ids(self) -> Iterator[AgentId]:
+        for row in self._rows("agent_ids"):
+            yield row[0]
+
+    def offsets(self) -> Mapping[str, str]:
+        return {row[0]: row[1] for row in self._rows("offsets")}
+
+    def read(self, agent_id: AgentId, *, after: int) -> StoredAgent | None:
+        rows = self._rows("whole_agent", agent_id, after, _RECENT)
+        if not rows:
+            return None
+        owner, descriptor, definition, lifecycle, context_from, state = rows[0][:6]
+        last_seq, history, inbox, ended, outbox = rows[0][6:]
+        return StoredAgent(
+            id=agent_id,
+            owner=owner,
+            descriptor=descriptor,
+            definition=definition,
+            lifecycle=lifecycle,
+            context_from=context_from,
+            state=state,
+            last_seq=last_seq,
+            history=b"" if history is None else history.encode() + b"\n",
+            inbox=inbox.encode(),
+            ended=ended.encode(),
+            outbox=outbox.encode(),
+        )
+
+    def _rows(self, name: str, *parameters: Any) -> list[Row]:
+        try:
+            return self._connection.execute(READING[name], parameters).fetchall()
+        except sqlite3.Error as error:
+            raise store_error(error, self._data) from error

@@ -1,0 +1,107 @@
+"""A whole agent, as folders, exports and rebuilding carry it between stores."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Protocol
+
+from msgspec import Struct
+
+from retinue.agents.fate import FinalFate
+from retinue.agents.inbox import Item, ItemKind
+from retinue.agents.state import Lifecycle
+from retinue.ids import AgentId, ItemId, OwnerId
+from retinue.stores.port import Agent
+
+
+class HeldItem(Struct, frozen=True, kw_only=True, rename="camel"):
+    """An open item with what only the store knows about it."""
+
+    item: Item
+    key: str | None = None
+    digest: str = ""
+
+
+class EndedItem(Struct, frozen=True, kw_only=True, rename="camel"):
+    """What is kept of an item that ended; history has its text."""
+
+    id: ItemId
+    seq: int
+    kind: ItemKind
+    silent: bool
+    fate: FinalFate
+    reason: str
+    reply_seq: int | None
+    key: str | None
+    digest: str
+    admitted_at: datetime
+    ended_at: datetime
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StoredAgent:
+    """Everything that is needed to go on; what was read is kept byte for byte."""
+
+    id: AgentId
+    owner: OwnerId
+    descriptor: bytes
+    definition: str
+    lifecycle: Lifecycle
+    context_from: int
+    state: bytes
+    last_seq: int
+    history: bytes  # JSON lines, each with its newline; possibly only the newest ones
+    inbox: bytes  # JSON array of `HeldItem`
+    ended: bytes  # JSON array of `EndedItem`: the newest ones, for their keys
+    outbox: bytes  # JSON array of `NewDelivery`
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Touched:
+    """Agents of the feed after a cursor."""
+
+    cursor: int
+    changed: frozenset[AgentId]
+    deleted: frozenset[AgentId]
+
+
+class WholeReader(Protocol):
+    """Reads whole agents, in a thread of its own."""
+
+    def cursor(self) -> int: ...
+
+    def touched(self, after: int) -> Touched | None:
+        """What changed; None when the feed does not go back that far."""
+        ...
+
+    def ids(self) -> Iterator[AgentId]: ...
+
+    def read(self, agent_id: AgentId, *, after: int) -> StoredAgent | None:
+        """The agent with its records after a seq."""
+        ...
+
+    def offsets(self) -> Mapping[str, str]:
+        """How far connectors have read their sources."""
+        ...
+
+    def close(self) -> None: ...
+
+
+class WholeStore(Protocol):
+    """A store that whole agents can be read from and put back into."""
+
+    def whole_reader(self) -> WholeReader: ...
+
+    async def restore(self, stored: StoredAgent) -> Agent:
+        """Put an agent back. Raises `ConflictError` when its id or identity is taken."""
+        ...
+
+    async def restore_feed(self, cursor: int, offsets: Mapping[str, str]) -> None:
+        """Go on after this cursor, so that an older one is noticed, and from these offsets."""
+        ...
+
+    async def set_aside(
+        self, agent_id: AgentId, *, owner: OwnerId | None, identity: str | None, reason: str
+    ) -> None:
+        """Keep an unreadable agent's place, so that no new one takes it."""
+        ...
