@@ -76,7 +76,7 @@ class Equipment:
         return min(limit, warm.model_limit) if warm.model_limit else limit
 
     def room(self, warm: Warm) -> int:
-        """How many tokens the records may take, by our own estimate as the last call corrects it."""
+        """How many tokens the records may take, estimated and corrected by the last call."""
         estimate = self.estimate(warm)
         last = warm.state.tokens
         corrected = corrected_tokens(estimate, last, last.model if last else "")
