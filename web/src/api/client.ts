@@ -1,0 +1,130 @@
+/** The HTTP door: one function for each thing the app asks of the server. */
+
+import type {
+  AgentChanges,
+  AgentList,
+  AgentView,
+  DefinitionList,
+  FileReference,
+  Health,
+  HistoryPage,
+  ItemView,
+} from "./shapes";
+
+/** A request that did not do what was asked; `status` 0 means that no server answered. */
+export class ApiError extends Error {
+  constructor(
+    readonly status: number,
+    readonly code: string,
+    message: string,
+    readonly details?: unknown,
+  ) {
+    super(message);
+  }
+
+  get isUnreachable(): boolean {
+    return this.status === 0 || this.status === 502 || this.status === 503 || this.status === 504;
+  }
+
+  get isSignedOut(): boolean {
+    return this.status === 401;
+  }
+}
+
+type Body = { json: unknown } | { file: File } | undefined;
+
+const signedOut = new Set<() => void>();
+
+/** Call `listener` whenever the server answers that this browser is not signed in. */
+export function onSignedOut(listener: () => void): void {
+  signedOut.add(listener);
+}
+
+async function request(method: string, path: string, body?: Body): Promise<Response> {
+  const headers: Record<string, string> = { Accept: "application/json" };
+  const init: RequestInit = { method, headers, credentials: "same-origin" };
+  if (method !== "GET") headers["X-Retinue"] = "1";
+  if (body && "json" in body) {
+    headers["Content-Type"] = "application/json";
+    init.body = JSON.stringify(body.json);
+  } else if (body) {
+    headers["Content-Type"] = body.file.type || "application/octet-stream";
+    init.body = body.file;
+  }
+  let response: Response;
+  try {
+    response = await fetch(path, init);
+  } catch {
+    throw new ApiError(0, "unreachable", "The server cannot be reached.");
+  }
+  if (response.ok) return response;
+  const error = await failure(response);
+  if (error.isSignedOut && path !== "/api/login") for (const listener of signedOut) listener();
+  throw error;
+}
+
+async function failure(response: Response): Promise<ApiError> {
+  const fallback = `The server answered ${response.status}.`;
+  try {
+    const { error } = await response.json();
+    return new ApiError(
+      response.status,
+      error?.code ?? "error",
+      error?.message ?? fallback,
+      error?.details,
+    );
+  } catch {
+    return new ApiError(response.status, "error", fallback);
+  }
+}
+
+async function json<T>(method: string, path: string, body?: unknown): Promise<T> {
+  const response = await request(method, path, method === "GET" ? undefined : { json: body ?? {} });
+  return response.status === 204 ? (undefined as T) : ((await response.json()) as T);
+}
+
+function query(parameters: Record<string, string | number | null | undefined>): string {
+  const search = new URLSearchParams();
+  for (const [name, value] of Object.entries(parameters)) {
+    if (value !== null && value !== undefined && value !== "") search.set(name, String(value));
+  }
+  const text = search.toString();
+  return text ? `?${text}` : "";
+}
+
+const agentPath = (id: string) => `/api/agents/${encodeURIComponent(id)}`;
+
+/** Where a file of the agent's tree is served. */
+export function fileUrl(agentId: string, path: string): string {
+  const parts = path.split("/").filter((part) => part && part !== "." && part !== "..");
+  return `${agentPath(agentId)}/files/${parts.map(encodeURIComponent).join("/")}`;
+}
+
+export const api = {
+  signIn: (proof: { code: string } | { token: string }) => json<void>("POST", "/api/login", proof),
+  health: () => json<Health>("GET", "/api/health"),
+  definitions: () => json<DefinitionList>("GET", "/api/definitions"),
+
+  agents: (filter: { query?: string; limit?: number; cursor?: string | null } = {}) =>
+    json<AgentList>("GET", `/api/agents${query(filter)}`),
+  agent: (id: string) => json<AgentView>("GET", agentPath(id)),
+  create: (definition: string) => json<AgentView>("POST", "/api/agents", { definition }),
+  update: (id: string, patch: AgentChanges) => json<AgentView>("PATCH", agentPath(id), patch),
+  remove: async (id: string) => {
+    await request("DELETE", agentPath(id));
+  },
+
+  send: (id: string, message: { content: string; attachments?: string[]; key: string }) =>
+    json<unknown>("POST", `${agentPath(id)}/messages`, message),
+  openItems: (id: string) => json<{ items: ItemView[] }>("GET", `${agentPath(id)}/messages`),
+  history: (id: string, page: { before?: number; after?: number; limit: number }) =>
+    json<HistoryPage>("GET", `${agentPath(id)}/history${query(page)}`),
+
+  reset: (id: string) => json<unknown>("POST", `${agentPath(id)}/reset`),
+  stop: (id: string) => json<unknown>("POST", `${agentPath(id)}/stop`),
+
+  upload: async (id: string, path: string, file: File): Promise<FileReference> => {
+    const response = await request("PUT", fileUrl(id, path), { file });
+    return (await response.json()) as FileReference;
+  },
+};

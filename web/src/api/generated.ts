@@ -1,0 +1,397 @@
+// Written by `npm run types` from openapi.json; change the server's wire types instead.
+
+/** The message is stored, and will have exactly one final fate. */
+export type Admission = { agentId: string; fate: string; id: string; position: number; repeated: boolean };
+
+/** What to change; absent stays, null clears. */
+export type AgentChanges = {
+  attributes?: Record<string, unknown>;
+  model?: string | null;
+  name?: string | null;
+  pinned?: boolean;
+};
+
+/** An agent is gone. */
+export type AgentDeletedEvent = { agentId: string; cursor: number; type: "agent_deleted" };
+
+/** An agent with what it has used so far. */
+export type AgentDetail = {
+  attributes: Record<string, unknown>;
+  createdAt: string;
+  definition: string;
+  descriptor: Record<string, unknown>;
+  id: string;
+  kind: string;
+  lastSnippet: string | null;
+  lastUserActivityAt: string | null;
+  lifecycle: string;
+  model: string | null;
+  name: string | null;
+  pinnedAt: string | null;
+  queued: number;
+  retryAt: string | null;
+  stats: Record<string, Record<string, TokenStats>>;
+  status: "queued" | "resting" | "running" | "terminated" | "waiting";
+  tokens: TokenSnapshot | null;
+  updatedAt: string;
+};
+
+/** An agent in a list. */
+export type AgentEntry = {
+  attributes?: Record<string, unknown>;
+  createdAt: string;
+  definition: string;
+  descriptor: Record<string, unknown>;
+  id: string;
+  kind: string;
+  lastSnippet?: string | null;
+  lastUserActivityAt?: string | null;
+  lifecycle: string;
+  model?: string | null;
+  name?: string | null;
+  pinnedAt?: string | null;
+  queued?: number;
+  retryAt?: string | null;
+  status: "queued" | "resting" | "running" | "terminated" | "waiting";
+  updatedAt: string;
+};
+
+/** An agent was created or something about it changed. */
+export type AgentEvent = { agent: AgentView; agentId: string; cursor: number; type: "agent" };
+
+/** One page of agents, pinned first, then by activity. */
+export type AgentList = { agents: Array<AgentEntry>; nextCursor: string | null };
+
+/** An agent as lists show it. */
+export type AgentView = {
+  attributes?: Record<string, unknown>;
+  createdAt: string;
+  definition: string;
+  descriptor: Record<string, unknown>;
+  id: string;
+  kind: string;
+  lastSnippet?: string | null;
+  lastUserActivityAt?: string | null;
+  lifecycle: string;
+  model?: string | null;
+  name?: string | null;
+  pinnedAt?: string | null;
+  queued?: number;
+  retryAt?: string | null;
+  status: "queued" | "resting" | "running" | "terminated" | "waiting";
+  updatedAt: string;
+};
+
+/** One model response, whole; its calls are the intent to run them. */
+export type AssistantRecord = {
+  at?: string;
+  durationMs?: number;
+  finish?: string;
+  kind: "assistant";
+  model: string;
+  parts: Array<TextPart | ThinkingPart | CallPart>;
+  provider?: Record<string, unknown> | null;
+  seq?: number;
+  side?: string;
+  usage?: Usage | null;
+  v?: number;
+};
+
+/** A tool call that the model asked for. */
+export type CallPart = {
+  arguments?: Record<string, unknown>;
+  id: string;
+  malformed?: string | null;
+  name: string;
+  provider?: Record<string, unknown> | null;
+  type: "call";
+};
+
+/** Whether there was anything to do. */
+export type CommandAnswer = { applied: boolean };
+
+/** A definition as people choose it. */
+export type DefinitionEntry = {
+  color: string | null;
+  description: string;
+  displayName: string;
+  file: string;
+  icon: string | null;
+  isDefault: boolean;
+  model: string | null;
+  name: string;
+  type: "ai_human" | "dual_ai" | "external";
+  uiVisible: boolean;
+  warnings: Array<string>;
+};
+
+/** All definitions, and what does not load. */
+export type DefinitionList = { definitions: Array<DefinitionEntry>; problems: Array<ProblemEntry> };
+
+/** Definitions or their load errors changed: read them anew. */
+export type DefinitionsEvent = { type: "definitions" };
+
+/** More of the response that is being streamed. */
+export type DeltaEvent = {
+  agentId: string;
+  kind: "call" | "text" | "thinking";
+  name?: string;
+  part: number;
+  step: string;
+  text: string;
+  type: "delta";
+};
+
+/** The body of every answer that is not a success. */
+export type ErrorAnswer = { error: ErrorDetail };
+
+/** What went wrong: `code` is stable, `message` is for people. */
+export type ErrorDetail = { code: string; details?: Record<string, unknown>; message: string };
+
+/** Files of an agent's own tree. */
+export type FileList = { files: Array<FileReference> };
+
+/** A file in an agent's own tree, as messages carry it. */
+export type FileReference = { id: string; mimeType: string; name: string; path: string; size: number };
+
+/** That the server is there, and how it is. */
+export type Health = { status: "degraded" | "ok"; store: StoreHealth; version: string };
+
+/** The first event of a stream: where it begins. */
+export type HelloEvent = { cursor: number; type: "hello" };
+
+/** Records, oldest first; `cursor` is the next `after`, `first` the next `before`. */
+export type HistoryPage = { cursor: number; first: number; hasMore: boolean; records: Array<HistoryRecord> };
+
+/** One line of history. Newer servers may send further kinds. */
+export type HistoryRecord = StartRecord | ResetRecord | UserRecord | SystemRecord | AssistantRecord | ToolRecord | SummaryRecord | NoteRecord;
+
+/** An item was admitted or its fate changed. */
+export type ItemEvent = { agentId: string; cursor: number; item: ItemView; type: "item" };
+
+/** An item as doors show it. */
+export type ItemView = {
+  agentId: string;
+  at: string;
+  endedAt?: string | null;
+  fate: string;
+  files?: Array<unknown>;
+  id: string;
+  kind: string;
+  reason?: string;
+  replySeq?: number | null;
+  sender: Record<string, unknown>;
+  seq: number;
+  silent?: boolean;
+  text: string;
+};
+
+/** Whose agents the browser now sees. */
+export type LoggedIn = { owner: string };
+
+/** A one-time code from the printed link, or the token. */
+export type Login = { code?: string; token?: string };
+
+/** A message, where it is, and what became of it. */
+export type MessageAnswer = {
+  agentId: string;
+  at: string;
+  endedAt: string | null;
+  fate: string;
+  files: Array<unknown>;
+  id: string;
+  kind: string;
+  position: number;
+  reason: string;
+  reply: string;
+  replySeq: number | null;
+  sender: Record<string, unknown>;
+  seq: number;
+  silent: boolean;
+  text: string;
+  waitingUntil: string | null;
+};
+
+/** Messages without a final fate, in the order of admission. */
+export type MessageList = { items: Array<MessageAnswer> };
+
+/** A conversation to begin; with a descriptor, to begin or to find again. */
+export type NewAgent = {
+  attributes?: Record<string, unknown> | null;
+  definition: string;
+  descriptor?: UserPlace | null;
+  name?: string | null;
+};
+
+/** What to tell an agent; the same `key` again gives the first message again. */
+export type NewMessage = { attachments?: Array<string>; content: string; key?: string | null; silent?: boolean };
+
+/** Something people should see and the model should not. */
+export type NoteRecord = {
+  at?: string;
+  code: string;
+  item?: string | null;
+  kind: "note";
+  seq?: number;
+  text: string;
+  until?: string | null;
+  v?: number;
+};
+
+/** Something that does not load. */
+export type ProblemEntry = {
+  field: string;
+  file: string;
+  line: number | null;
+  message: string;
+  severity: "error" | "warning";
+  usingLastGood: boolean;
+};
+
+/** A record was appended. */
+export type RecordEvent = { agentId: string; cursor: number; record: HistoryRecord; type: "record" };
+
+/** A reset; the reason is recorded with it. */
+export type ResetOrder = { reason?: string };
+
+/** Nothing before this is in the context any more. */
+export type ResetRecord = { at?: string; kind: "reset"; reason?: string; seq?: number; v?: number };
+
+/** The cursor is too old to be replayed: read lists and histories anew, then go on from here. */
+export type ResyncEvent = { cursor: number; type: "resync" };
+
+/** The agent begins. */
+export type StartRecord = { at?: string; kind: "start"; seq?: number; v?: number };
+
+/** A model call began, or what it had streamed was thrown away (a retry, a stop). */
+export type StepEvent = {
+  agentId: string;
+  model?: string;
+  state: "discarded" | "started";
+  step: string;
+  type: "step";
+};
+
+/** The store; the numbers only for those who may see them. */
+export type StoreHealth = {
+  agents?: number;
+  bytes?: number;
+  cursor?: number;
+  deliveriesOpen?: number;
+  itemsOpen?: number;
+  kind?: string;
+  ok: boolean;
+  problems?: Array<string>;
+  schema?: number;
+};
+
+export type StreamEvent = HelloEvent | ResyncEvent | RecordEvent | ItemEvent | AgentEvent | AgentDeletedEvent | StepEvent | DeltaEvent | ToolEvent | DefinitionsEvent;
+
+/** What a WebSocket client sends, as often as it likes. */
+export type Subscribe = { after?: number | null; agent?: string | null; type: "subscribe" };
+
+/** Stands in the context for everything before `keep_from`. */
+export type SummaryRecord = {
+  at?: string;
+  keepFrom: number;
+  kind: "summary";
+  model?: string;
+  reason: "command" | "critical" | "emergency" | "overflow" | "warning";
+  seq?: number;
+  text: string;
+  tokensAfter?: number;
+  tokensBefore?: number;
+  usage?: Usage | null;
+  v?: number;
+};
+
+/** A message from another agent or from the engine; never a person's words. */
+export type SystemRecord = {
+  at?: string;
+  files?: Array<FileReference>;
+  item?: string | null;
+  kind: "system";
+  origin: string;
+  seq?: number;
+  silent?: boolean;
+  text: string;
+  v?: number;
+};
+
+/** What the model said. */
+export type TextPart = { text: string; type: "text" };
+
+/** What the model thought, with the provider's signature where it has one. */
+export type ThinkingPart = {
+  provider?: Record<string, unknown> | null;
+  signature?: string | null;
+  text: string;
+  type: "thinking";
+};
+
+/** The last model call's size: what the provider counted beside what we estimated. */
+export type TokenSnapshot = { estimated: number; model: string; reported: number };
+
+/** Sums over all model calls of one model; a reset does not clear them. */
+export type TokenStats = {
+  cacheRead?: number;
+  cacheWrite?: number;
+  calls?: number;
+  input?: number;
+  output?: number;
+};
+
+/** A tool that the agent may use. */
+export type ToolEntry = {
+  capabilities: Array<string>;
+  description: string;
+  effect: "keyed" | "once" | "pure" | "verifiable";
+  name: string;
+  source: string;
+};
+
+/** A tool began or shows progress. */
+export type ToolEvent = {
+  agentId: string;
+  call: string;
+  name: string;
+  state: "progress" | "started";
+  text?: string;
+  type: "tool";
+};
+
+/** The tools in an agent's scope. */
+export type ToolList = { tools: Array<ToolEntry> };
+
+/** The result of one call. */
+export type ToolRecord = {
+  at?: string;
+  call: string;
+  cut?: number;
+  durationMs?: number;
+  files?: Array<FileReference>;
+  kind: "tool";
+  name: string;
+  seq?: number;
+  status: "cancelled" | "error" | "interrupted" | "ok" | "refused" | "skipped" | "unknown";
+  text: string;
+  v?: number;
+};
+
+/** Tokens of one model call, as the provider reported them. */
+export type Usage = { cacheRead?: number; cacheWrite?: number; input?: number; output?: number };
+
+/** A chat that finds the same agent again; other kinds are made by the engine alone. */
+export type UserPlace = { channelId: string; connector: string; type: "user"; userId: string };
+
+/** A person's message. */
+export type UserRecord = {
+  at?: string;
+  files?: Array<FileReference>;
+  item: string;
+  kind: "user";
+  sender?: string;
+  seq?: number;
+  text: string;
+  v?: number;
+};

@@ -1,0 +1,65 @@
+/** The server's types under the names this app uses, narrowed where the schema says less than is known. */
+
+import type * as wire from "./generated";
+
+export type {
+  AgentChanges,
+  AgentList,
+  AgentView,
+  DefinitionEntry,
+  DefinitionList,
+  FileReference,
+  Health,
+  ProblemEntry,
+  SystemRecord,
+  Usage,
+} from "./generated";
+
+/** Every record that was committed has its place and its time. */
+type Stamped<R> = R & { seq: number; at: string };
+
+export type StartRecord = Stamped<wire.StartRecord>;
+export type ResetRecord = Stamped<wire.ResetRecord>;
+export type UserRecord = Stamped<wire.UserRecord>;
+export type AssistantRecord = Stamped<wire.AssistantRecord>;
+export type ToolRecord = Stamped<wire.ToolRecord>;
+export type SummaryRecord = Stamped<wire.SummaryRecord>;
+export type NoteRecord = Stamped<wire.NoteRecord>;
+export type KnownRecord =
+  | StartRecord
+  | ResetRecord
+  | UserRecord
+  | Stamped<wire.SystemRecord>
+  | AssistantRecord
+  | ToolRecord
+  | SummaryRecord
+  | NoteRecord;
+
+export type ToolStatus = ToolRecord["status"];
+
+export type Fate =
+  | "queued"
+  | "running"
+  | "waiting"
+  | "answered"
+  | "failed"
+  | "cancelled"
+  | "refused"
+  | "expired";
+
+export type ItemView = Omit<wire.ItemView, "fate" | "files" | "sender"> & {
+  fate: Fate;
+  files?: wire.FileReference[];
+  sender: { type: string; id?: string; connector?: string };
+};
+
+export type HistoryPage = Omit<wire.HistoryPage, "records"> & { records: KnownRecord[] };
+
+export type CommittedEvent =
+  | (Omit<wire.RecordEvent, "record"> & { record: KnownRecord })
+  | (Omit<wire.ItemEvent, "item"> & { item: ItemView })
+  | wire.AgentEvent
+  | wire.AgentDeletedEvent;
+
+export type LiveEvent = wire.StepEvent | wire.DeltaEvent | wire.ToolEvent | wire.DefinitionsEvent;
+export type StreamEvent = wire.HelloEvent | wire.ResyncEvent | CommittedEvent | LiveEvent;

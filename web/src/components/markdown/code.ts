@@ -1,0 +1,71 @@
+/** Blocks of code: a bar with the language and a copy button, colours when the text is complete. */
+
+import DOMPurify from "dompurify";
+
+const purifier = DOMPurify(window);
+
+export function languageOf(code: Element): string {
+  const name = [...code.classList].find((entry) => entry.startsWith("language-"));
+  return name?.slice("language-".length).toLowerCase() ?? "";
+}
+
+export function dressCode(root: ParentNode, isComplete: boolean): void {
+  for (const pre of root.querySelectorAll("pre")) {
+    const code = pre.querySelector("code") ?? pre;
+    const language = languageOf(code);
+    const figure = document.createElement("div");
+    figure.className = "code-block";
+    pre.replaceWith(figure);
+    pre.tabIndex = 0;
+    figure.append(
+      bar(language, () => code.textContent ?? ""),
+      pre,
+    );
+    if (isComplete && language) void colour(code, language);
+  }
+}
+
+function bar(language: string, text: () => string): HTMLElement {
+  const element = document.createElement("div");
+  element.className = "code-bar";
+  const label = document.createElement("span");
+  label.textContent = language || "text";
+  element.append(label, copyButton(text));
+  return element;
+}
+
+export function copyButton(text: () => string): HTMLButtonElement {
+  const button = document.createElement("button");
+  button.type = "button";
+  button.className = "copy";
+  button.textContent = "Copy";
+  button.addEventListener("click", async () => {
+    button.textContent = (await copy(text())) ? "Copied" : "Not copied";
+    setTimeout(() => {
+      button.textContent = "Copy";
+    }, 1600);
+  });
+  return button;
+}
+
+/** Put text on the clipboard; over plain HTTP from another machine browsers refuse it. */
+export async function copy(text: string): Promise<boolean> {
+  try {
+    await navigator.clipboard.writeText(text);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+async function colour(code: Element, language: string): Promise<void> {
+  const { highlight } = await import("./highlight");
+  const html = highlight(code.textContent ?? "", language);
+  if (html === null) return;
+  const spans = purifier.sanitize(html, {
+    ALLOWED_TAGS: ["span"],
+    ALLOWED_ATTR: ["class"],
+    RETURN_DOM_FRAGMENT: true,
+  });
+  code.replaceChildren(spans);
+}

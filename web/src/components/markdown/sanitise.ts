@@ -1,0 +1,131 @@
+/**
+ * What a text may do to the page: show itself.
+ *
+ * The HTML that Markdown gave is cut down to an allow-list and turned into nodes, which go into the page as
+ * they are: nothing is parsed a second time. Nothing here makes the browser ask a foreign host for anything.
+ */
+
+import DOMPurify from "dompurify";
+
+const TAGS = [
+  ..."a abbr b blockquote br code dd del details div dl dt em h1 h2 h3 h4 h5 h6 hr i img ins kbd".split(
+    " ",
+  ),
+  ..."li mark ol p pre q s samp small span strong sub summary sup table tbody td tfoot th thead".split(
+    " ",
+  ),
+  ..."tr u ul var".split(" "),
+];
+const ATTRIBUTES = [
+  "align",
+  "alt",
+  "class",
+  "colspan",
+  "href",
+  "open",
+  "rowspan",
+  "src",
+  "start",
+  "title",
+];
+const KNOWN_SCHEMES = /^(?:(?:https?|mailto):|[^a-z]|[a-z+.-]+(?:[^a-z+.:-]|$))/i;
+const LANGUAGE_CLASS = /^language-[\w+#.-]{1,40}$/;
+const SAFE_LINK = /^(?:https?:\/\/|mailto:)/i;
+const INLINE_IMAGE = /^data:image\/(?:png|jpeg|gif|webp);base64,[a-z0-9+/=\s]+$/i;
+const HAS_SCHEME = /^(?:[a-z][a-z0-9+.-]*:|\/\/|\\)/i;
+
+const purifier = DOMPurify(window);
+
+export interface SanitiseOptions {
+  /** The address of a file in the agent's own tree, for images that name one by its path. */
+  fileUrl?: (path: string) => string;
+}
+
+export function sanitise(html: string, options: SanitiseOptions = {}): DocumentFragment {
+  const fragment = purifier.sanitize(html, {
+    ALLOWED_TAGS: TAGS,
+    ALLOWED_ATTR: ATTRIBUTES,
+    ALLOW_ARIA_ATTR: false,
+    ALLOW_DATA_ATTR: false,
+    ALLOWED_URI_REGEXP: KNOWN_SCHEMES, // the first sieve: each address is judged again below
+    RETURN_DOM_FRAGMENT: true,
+    SANITIZE_DOM: true,
+  });
+  for (const element of fragment.querySelectorAll("*")) tidy(element);
+  for (const link of fragment.querySelectorAll("a")) guardLink(link);
+  for (const image of fragment.querySelectorAll("img")) guardImage(image, options);
+  for (const entry of fragment.querySelectorAll("li")) {
+    if (/^[☐☑]/.test(entry.textContent ?? "")) entry.className = "task";
+  }
+  for (const table of fragment.querySelectorAll("table")) wrap(table, "table-scroll");
+  return fragment;
+}
+
+function tidy(element: Element): void {
+  const isCode = element.localName === "code";
+  const classes = [...element.classList].filter((name) => isCode && LANGUAGE_CLASS.test(name));
+  if (classes.length) element.className = classes.join(" ");
+  else element.removeAttribute("class");
+  if (element.localName !== "a") element.removeAttribute("href");
+  if (element.localName !== "img") element.removeAttribute("src");
+}
+
+function guardLink(link: HTMLAnchorElement): void {
+  const address = (link.getAttribute("href") ?? "").trim();
+  if (!SAFE_LINK.test(address)) {
+    link.replaceWith(...link.childNodes);
+    return;
+  }
+  link.setAttribute("href", address);
+  link.target = "_blank";
+  link.rel = "noopener noreferrer";
+}
+
+function guardImage(image: HTMLImageElement, options: SanitiseOptions): void {
+  const source = (image.getAttribute("src") ?? "").trim();
+  const text = image.getAttribute("alt") ?? "";
+  if (INLINE_IMAGE.test(source)) return;
+  if (source && options.fileUrl && !HAS_SCHEME.test(source)) {
+    image.src = options.fileUrl(source);
+    image.loading = "lazy";
+    return;
+  }
+  const host = hostOf(source);
+  const box = document.createElement(host ? "a" : "span");
+  box.className = "remote-image";
+  if (box instanceof HTMLAnchorElement) {
+    box.href = source;
+    box.target = "_blank";
+    box.rel = "noopener noreferrer";
+    box.title = "Images from other sites are not loaded by themselves. Opens in a new tab.";
+  }
+  const label = document.createElement("span");
+  label.textContent = text || "Image";
+  const origin = document.createElement("small");
+  origin.textContent = host ? `Image at ${host}: open` : "Image that cannot be shown";
+  box.append(label, origin);
+  // A link cannot hold a link: an image that is one takes its place.
+  const parent = image.closest("a");
+  if (parent && box.localName === "a") {
+    image.remove();
+    parent.after(box);
+    if (!parent.textContent?.trim()) parent.remove();
+  } else image.replaceWith(box);
+}
+
+function hostOf(address: string): string {
+  try {
+    const url = new URL(address.startsWith("//") ? `https:${address}` : address);
+    return url.protocol === "https:" || url.protocol === "http:" ? url.host : "";
+  } catch {
+    return "";
+  }
+}
+
+function wrap(element: Element, className: string): void {
+  const box = document.createElement("div");
+  box.className = className;
+  box.tabIndex = 0;
+  element.replaceWith(box);
+  box.append(element);
+}

@@ -1,0 +1,88 @@
+/** How a tool call stands, in one word and where it needs it, a sentence. */
+
+import type { ToolRecord, ToolStatus } from "../api/shapes";
+import type { LiveTool } from "../state/conversation";
+import type { IconName } from "./Icon.svelte";
+
+export interface CallState {
+  tone: "quiet" | "busy" | "good" | "bad" | "doubt";
+  icon: IconName;
+  word: string;
+  explanation: string;
+}
+
+const ENDED: Record<ToolStatus, CallState> = {
+  ok: { tone: "good", icon: "check", word: "", explanation: "" },
+  error: { tone: "bad", icon: "alert", word: "Failed", explanation: "" },
+  refused: {
+    tone: "bad",
+    icon: "ban",
+    word: "Refused",
+    explanation: "This agent may not use the tool like that, so it was not run.",
+  },
+  cancelled: {
+    tone: "quiet",
+    icon: "stop",
+    word: "Cancelled",
+    explanation: "It was stopped before it ended.",
+  },
+  interrupted: {
+    tone: "doubt",
+    icon: "stop",
+    word: "Interrupted",
+    explanation: "It was cut off before it ended, and gave no result.",
+  },
+  unknown: {
+    tone: "doubt",
+    icon: "question",
+    word: "Outcome unknown",
+    explanation:
+      "The server went down while this ran, so it may or may not have happened. It was not run again, since doing it twice could do harm; the agent was told and decides what to do.",
+  },
+  skipped: {
+    tone: "quiet",
+    icon: "skip",
+    word: "Skipped",
+    explanation: "An earlier call ended the turn, so this one was not run.",
+  },
+};
+
+export function callState(
+  id: string,
+  result: ToolRecord | undefined,
+  live: LiveTool | undefined,
+  isAgentRunning: boolean,
+): CallState {
+  if (result) return ENDED[result.status] ?? ENDED.unknown;
+  const quiet: CallState = { tone: "quiet", icon: "tool", word: "", explanation: "" };
+  if (!id) return { ...quiet, tone: "busy", icon: "pencil", word: "Writing" };
+  if (live) return { ...quiet, tone: "busy", icon: "spin", word: "Running" };
+  return isAgentRunning
+    ? { ...quiet, icon: "clock", word: "Next" }
+    : { ...quiet, word: "No result" };
+}
+
+/** The arguments in a line. */
+export function preview(args: Record<string, unknown> | null, raw: string): string {
+  if (!args) return raw.slice(0, 200);
+  const entries = Object.entries(args);
+  if (entries.length === 1) return brief(entries[0]?.[1]);
+  return entries.map(([name, value]) => `${name}: ${brief(value)}`).join(", ");
+}
+
+function brief(value: unknown): string {
+  const text = typeof value === "string" ? value : (JSON.stringify(value) ?? "");
+  return text.replace(/\s+/g, " ").slice(0, 120);
+}
+
+/** JSON with indentation; other text as it is. */
+export function pretty(value: unknown): string {
+  if (typeof value !== "string") return JSON.stringify(value, null, 2);
+  const start = value.trimStart()[0];
+  if (start !== "{" && start !== "[") return value;
+  try {
+    return JSON.stringify(JSON.parse(value), null, 2);
+  } catch {
+    return value;
+  }
+}

@@ -1,0 +1,112 @@
+/** The list of conversations: order, groups, names. */
+
+import type { AgentView, DefinitionEntry } from "../api/shapes";
+import { visibleText } from "./transcript";
+
+export interface Group {
+  key: string;
+  title: string;
+  /** The definition that the group is about; null for the pinned and for background work. */
+  definition: string | null;
+  agents: AgentView[];
+}
+
+/** When the person last did something here: rows move only by their own doing. */
+function touched(agent: AgentView): string {
+  return agent.lastUserActivityAt ?? agent.createdAt;
+}
+
+function newestFirst(one: AgentView, other: AgentView): number {
+  return touched(other).localeCompare(touched(one)) || other.id.localeCompare(one.id);
+}
+
+export function isConversation(agent: AgentView): boolean {
+  return agent.kind === "user";
+}
+
+export function isUntouched(agent: AgentView): boolean {
+  return !agent.lastUserActivityAt && !agent.name && !agent.lastSnippet && !agent.pinnedAt;
+}
+
+export function agentTitle(agent: AgentView): string {
+  const snippet = visibleText(agent.lastSnippet ?? "").trim();
+  return agent.name || plainLine(snippet) || "New conversation";
+}
+
+/** The first line of a Markdown text, without its marks. */
+function plainLine(text: string): string {
+  const line = text.split("\n", 1)[0] ?? "";
+  return line
+    .replace(/^(?:#+|>|[-*+]|\d+[.)])\s+/, "")
+    .replace(/!?\[([^\]]*)\]\([^)]*\)/g, "$1")
+    .replace(/\*\*|__|~~|`/g, "")
+    .trim();
+}
+
+export function definitionTitle(
+  name: string,
+  definitions: ReadonlyMap<string, DefinitionEntry>,
+): string {
+  return definitions.get(name)?.displayName || name;
+}
+
+export function matches(agent: AgentView, query: string, definition: string): boolean {
+  const wanted = query.trim().toLocaleLowerCase();
+  if (!wanted) return true;
+  const text = [agent.name, agent.lastSnippet, definition, agent.definition].join("\n");
+  return text.toLocaleLowerCase().includes(wanted);
+}
+
+export function grouped(
+  agents: Iterable<AgentView>,
+  definitions: ReadonlyMap<string, DefinitionEntry>,
+): Group[] {
+  const pinned: AgentView[] = [];
+  const background: AgentView[] = [];
+  const byDefinition = new Map<string, AgentView[]>();
+  for (const agent of agents) {
+    if (agent.pinnedAt) pinned.push(agent);
+    else if (!isConversation(agent)) background.push(agent);
+    else byDefinition.set(agent.definition, [...(byDefinition.get(agent.definition) ?? []), agent]);
+  }
+  pinned.sort((one, other) => (other.pinnedAt ?? "").localeCompare(one.pinnedAt ?? ""));
+  const groups: Group[] = [...byDefinition]
+    .map(([name, members]) => ({
+      key: `d:${name}`,
+      title: definitionTitle(name, definitions),
+      definition: name,
+      agents: members.sort(newestFirst),
+    }))
+    .sort((one, other) => one.title.localeCompare(other.title));
+  if (pinned.length) {
+    groups.unshift({ key: "pinned", title: "Pinned", definition: null, agents: pinned });
+  }
+  if (background.length) {
+    background.sort(newestFirst);
+    groups.push({ key: "background", title: "Background", definition: null, agents: background });
+  }
+  return groups;
+}
+
+export const HUES = 12;
+
+/** A hue for each name: as its letters say, or the next that no other name has. */
+export function huesOf(names: Iterable<string>): Map<string, number> {
+  const hues = new Map<string, number>();
+  const taken = new Set<number>();
+  for (const name of [...names].sort()) {
+    let hue = hashOf(name) % HUES;
+    while (taken.has(hue) && taken.size < HUES) hue = (hue + 5) % HUES;
+    taken.add(hue);
+    hues.set(name, hue);
+  }
+  return hues;
+}
+
+function hashOf(text: string): number {
+  let hash = 2166136261;
+  for (const character of text) {
+    hash = Math.imul(hash ^ (character.codePointAt(0) ?? 0), 16777619);
+  }
+  return (hash ^ (hash >>> 15)) >>> 0;
+}

@@ -1,0 +1,335 @@
+/** The whole of what the app knows, fed by the event stream and read by every view. */
+
+import { ApiError, api, onSignedOut } from "../api/client";
+import type { AgentView, DefinitionEntry, ProblemEntry, StreamEvent } from "../api/shapes";
+import { type Connection, EventStream } from "../api/stream";
+import { grouped, huesOf, isUntouched, matches } from "./agents";
+import { Conversations } from "./conversations.svelte";
+import type { Draft } from "./drafts";
+import { forgetDraft } from "./drafts";
+import { notices } from "./notices.svelte";
+import { agentHref, router, takeSignInCode } from "./route.svelte";
+import { seen } from "./seen.svelte";
+
+type Phase = "starting" | "ready" | "signed-out";
+
+const LIST_PAGE = 100;
+const SEND_RETRIES_MS = [400, 1000, 2500];
+
+const pause = (milliseconds: number) => new Promise((done) => setTimeout(done, milliseconds));
+
+class App {
+  phase = $state<Phase>("starting");
+  signInProblem = $state("");
+  version = $state("");
+  connection = $state<Connection>("connecting");
+  retryAt = $state<number | null>(null);
+  /** False from the moment the stream breaks until it speaks again. */
+  isLive = $state(false);
+
+  agents = $state.raw<ReadonlyMap<string, AgentView>>(new Map());
+  nextCursor = $state.raw<string | null>(null);
+  definitions = $state.raw<ReadonlyMap<string, DefinitionEntry>>(new Map());
+  problems = $state.raw<readonly ProblemEntry[]>([]);
+  query = $state("");
+
+  readonly conversations = new Conversations();
+  readonly visibleDefinitions = $derived(
+    [...this.definitions.values()]
+      .filter((definition) => definition.uiVisible)
+      .sort((one, other) => Number(other.isDefault) - Number(one.isDefault)),
+  );
+  readonly hues = $derived(
+    huesOf([...this.definitions.keys(), ...[...this.agents.values()].map((a) => a.definition)]),
+  );
+  readonly groups = $derived(grouped(this.matching(), this.definitions));
+  readonly unreadCount = $derived(
+    [...this.agents.values()].filter((agent) => this.isUnread(agent)).length,
+  );
+
+  private readonly stream = new EventStream({
+    events: (batch) => this.receive(batch),
+    connection: (state, retryAt) => this.connected(state, retryAt),
+    probe: () => this.probe(),
+  });
+  /** Events that arrived while a snapshot was being read; null when none is. */
+  private waiting: StreamEvent[] | null = null;
+  private searches = 0;
+
+  // ------------------------------------------------------------ signing in and connecting
+
+  async start(): Promise<void> {
+    onSignedOut(() => this.signedOut());
+    window.addEventListener("hashchange", () => void this.signInByLink());
+    await this.signInByLink();
+    if (this.phase !== "ready") this.stream.start();
+  }
+
+  private async signInByLink(): Promise<void> {
+    const code = takeSignInCode();
+    if (code) await this.signIn({ code });
+  }
+
+  async signIn(proof: { code: string } | { token: string }): Promise<void> {
+    try {
+      await api.signIn(proof);
+      this.signInProblem = "";
+      if (this.phase === "signed-out") this.phase = "starting";
+      this.stream.start();
+    } catch (error) {
+      this.signInProblem = error instanceof Error ? error.message : String(error);
+    }
+  }
+
+  signedOut(): void {
+    this.stream.stop();
+    this.waiting = null;
+    this.phase = "signed-out";
+  }
+
+  retryNow(): void {
+    this.stream.hurry();
+  }
+
+  private connected(state: Connection, retryAt: number | null): void {
+    this.connection = state;
+    this.retryAt = retryAt;
+    this.isLive = state === "open";
+    if (state === "waiting") this.conversations.dropLive();
+  }
+
+  private async probe(): Promise<"ok" | "unreachable" | "signed-out"> {
+    try {
+      await api.agents({ limit: 1 });
+      return "ok";
+    } catch (error) {
+      if (!(error instanceof ApiError) || !error.isSignedOut) return "unreachable";
+      this.signedOut();
+      return "signed-out";
+    }
+  }
+
+  // ------------------------------------------------------------ the stream
+
+  private receive(batch: readonly StreamEvent[]): void {
+    for (const event of batch) {
+      const startsAnew =
+        event.type === "resync" || (event.type === "hello" && this.phase !== "ready");
+      if (startsAnew && !this.waiting) void this.snapshot();
+      if (this.waiting) this.waiting.push(event);
+      else this.apply(event);
+    }
+  }
+
+  /** Read everything anew, then go on with what the stream said meanwhile. */
+  private async snapshot(): Promise<void> {
+    const held: StreamEvent[] = [];
+    this.waiting = held;
+    for (let attempt = 0; this.waiting === held; attempt++) {
+      try {
+        await this.refresh();
+        if (this.waiting !== held) return;
+        this.waiting = null;
+        this.phase = "ready";
+        for (const event of held) this.apply(event);
+        return;
+      } catch (error) {
+        if (error instanceof ApiError && error.isSignedOut) return;
+        await pause(Math.min(10_000, 500 * 2 ** attempt));
+      }
+    }
+  }
+
+  private async refresh(): Promise<void> {
+    const [page, health] = await Promise.all([
+      api.agents({ limit: LIST_PAGE }),
+      api.health(),
+      this.readDefinitions(),
+    ]);
+    this.version = health.version;
+    this.nextCursor = page.nextCursor ?? null;
+    this.agents = new Map(page.agents.map((agent) => [agent.id, agent]));
+    seen.begin(page.agents);
+    const current = router.agentId;
+    if (current) await this.ensureAgent(current);
+    await this.conversations.catchUp(current);
+  }
+
+  private async readDefinitions(): Promise<void> {
+    const { definitions, problems } = await api.definitions();
+    this.definitions = new Map(definitions.map((definition) => [definition.name, definition]));
+    this.problems = problems;
+  }
+
+  private apply(event: StreamEvent): void {
+    switch (event.type) {
+      case "hello":
+      case "resync":
+        return;
+      case "definitions":
+        void this.readDefinitions().catch(() => undefined);
+        return;
+      case "agent":
+        this.put(event.agent);
+        break;
+      case "agent_deleted":
+        this.drop(event.agentId);
+        return;
+      case "item":
+        if (event.item.fate === "failed") seen.fail(event.agentId, event.item.at);
+        break;
+      case "record":
+        if (event.record.kind === "user") seen.forgetFailure(event.agentId);
+        break;
+    }
+    this.conversations.known(event.agentId)?.apply(event);
+    this.look();
+  }
+
+  /** What is on the page of a visible window has been seen. */
+  look(): void {
+    const agent = router.agentId && this.agents.get(router.agentId);
+    if (agent && !document.hidden) seen.look(agent);
+  }
+
+  isUnread(agent: AgentView): boolean {
+    return agent.id !== router.agentId && seen.isUnread(agent) && agent.status !== "running";
+  }
+
+  // ------------------------------------------------------------ the list
+
+  private put(...agents: AgentView[]): void {
+    const next = new Map(this.agents);
+    for (const agent of agents) next.set(agent.id, agent);
+    this.agents = next;
+  }
+
+  private drop(agentId: string): void {
+    const next = new Map(this.agents);
+    next.delete(agentId);
+    this.agents = next;
+    this.conversations.forget(agentId);
+    forgetDraft(agentId);
+    if (router.agentId === agentId) router.go("#/", { replaces: true });
+  }
+
+  private matching(): AgentView[] {
+    return [...this.agents.values()].filter((agent) =>
+      matches(agent, this.query, this.definitions.get(agent.definition)?.displayName ?? ""),
+    );
+  }
+
+  /** Make sure the list knows an agent that an address names. */
+  async ensureAgent(agentId: string): Promise<void> {
+    if (this.agents.has(agentId)) return;
+    try {
+      this.put(await api.agent(agentId));
+    } catch (error) {
+      if (!(error instanceof ApiError) || error.status !== 404) throw error;
+    }
+  }
+
+  async loadMore(): Promise<void> {
+    if (!this.nextCursor) return;
+    const page = await api.agents({ limit: LIST_PAGE, cursor: this.nextCursor });
+    this.nextCursor = page.nextCursor ?? null;
+    const known = this.agents;
+    this.put(...page.agents.filter((agent) => !known.has(agent.id)));
+  }
+
+  /** Look on the server for what the loaded part of the list does not hold. */
+  async search(query: string): Promise<void> {
+    this.query = query;
+    const search = ++this.searches;
+    if (!query.trim() || !this.nextCursor) return;
+    await pause(200);
+    if (search !== this.searches) return;
+    const page = await api.agents({ query: query.trim(), limit: LIST_PAGE });
+    const known = this.agents;
+    this.put(...page.agents.filter((agent) => !known.has(agent.id)));
+  }
+
+  // ------------------------------------------------------------ what people do
+
+  /** Open a new conversation, or the one with this definition that nothing was said in yet. */
+  async begin(definition: string): Promise<void> {
+    const unused = [...this.agents.values()].find(
+      (agent) =>
+        agent.definition === definition &&
+        agent.kind === "user" &&
+        agent.status === "resting" &&
+        isUntouched(agent),
+    );
+    try {
+      const agent = unused ?? (await api.create(definition));
+      if (!unused && !this.agents.has(agent.id)) this.put(agent);
+      seen.look(agent);
+      router.go(agentHref(agent.id));
+    } catch (error) {
+      notices.fail("The conversation was not created.", error);
+    }
+  }
+
+  async rename(agentId: string, name: string): Promise<void> {
+    await this.attempt("It was not renamed.", async () => {
+      this.putOwn(await api.update(agentId, { name: name.trim() || null }));
+    });
+  }
+
+  async pin(agentId: string, pinned: boolean): Promise<void> {
+    await this.attempt("It was not pinned.", async () => {
+      this.putOwn(await api.update(agentId, { pinned }));
+    });
+  }
+
+  /** Take in the answer to this window's own change: it is no news to the one who made it. */
+  private putOwn(agent: AgentView): void {
+    this.put(agent);
+    seen.look(agent);
+  }
+
+  async clear(agentId: string): Promise<void> {
+    await this.attempt("It was not cleared.", () => api.reset(agentId));
+  }
+
+  async stop(agentId: string): Promise<void> {
+    await this.attempt("It was not stopped.", () => api.stop(agentId));
+  }
+
+  async remove(agentId: string): Promise<void> {
+    await this.attempt("It was not deleted.", async () => {
+      await api.remove(agentId);
+      this.drop(agentId);
+    });
+  }
+
+  /** Hand the message to the server; a lost answer is asked for again under the same key. */
+  async send(agentId: string, draft: Draft): Promise<void> {
+    const message = {
+      content: draft.text,
+      key: draft.key,
+      ...(draft.attachments.length && { attachments: draft.attachments.map(({ path }) => path) }),
+    };
+    for (let attempt = 0; ; attempt++) {
+      try {
+        await api.send(agentId, message);
+        return;
+      } catch (error) {
+        const delay = SEND_RETRIES_MS[attempt];
+        if (!(error instanceof ApiError) || !error.isUnreachable || delay === undefined)
+          throw error;
+        await pause(delay);
+      }
+    }
+  }
+
+  private async attempt(complaint: string, action: () => Promise<unknown>): Promise<void> {
+    try {
+      await action();
+    } catch (error) {
+      notices.fail(complaint, error);
+    }
+  }
+}
+
+export const app = new App();

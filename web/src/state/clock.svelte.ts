@@ -1,0 +1,13 @@
+/** The time as the page shows it: ticks once a second, and only while something reads it. */
+
+import { createSubscriber } from "svelte/reactivity";
+
+const subscribe = createSubscriber((update) => {
+  const timer = setInterval(update, 1000);
+  return () => clearInterval(timer);
+});
+
+export function now(): number {
+  subscribe();
+  return Date.now();
+}

@@ -1,0 +1,127 @@
+/** The conversations that this window has loaded, kept current by the stream. */
+
+import { ApiError, api } from "../api/client";
+import type { CommittedEvent, KnownRecord, LiveEvent } from "../api/shapes";
+import {
+  applyEvent,
+  type Conversation,
+  emptyConversation,
+  withHistory,
+  withOpenItems,
+  withoutLive,
+} from "./conversation";
+import { clearedBefore, results, transcript } from "./transcript";
+
+const PAGE = 80;
+const KEPT = 8;
+const NEWEST = Number.MAX_SAFE_INTEGER;
+
+export class OpenConversation {
+  data = $state.raw<Conversation>(emptyConversation(""));
+  phase = $state<"loading" | "ready" | "missing" | "error">("loading");
+  problem = $state("");
+  isLoadingOlder = $state(false);
+  showsCleared = $state(false);
+  /** The last finished answer, for people who listen to the page. */
+  announcement = $state("");
+
+  readonly blocks = $derived(transcript(this.data, this.showsCleared));
+  readonly results = $derived(results(this.data.records));
+  readonly clearedAt = $derived(clearedBefore(this.data.records));
+  readonly canLoadOlder = $derived(this.data.hasOlder && (this.showsCleared || !this.clearedAt));
+
+  constructor(readonly agentId: string) {
+    this.data = emptyConversation(agentId);
+  }
+
+  async load(): Promise<void> {
+    this.phase = "loading";
+    try {
+      const [page, open] = await Promise.all([
+        api.history(this.agentId, { before: NEWEST, limit: PAGE }),
+        api.openItems(this.agentId),
+      ]);
+      this.data = withOpenItems(withHistory(this.data, page.records, page.hasMore), open.items);
+      this.phase = "ready";
+    } catch (error) {
+      const isMissing = error instanceof ApiError && error.status === 404;
+      this.phase = isMissing ? "missing" : "error";
+      this.problem = error instanceof Error ? error.message : String(error);
+    }
+  }
+
+  async loadOlder(): Promise<void> {
+    const first = this.data.records[0];
+    if (this.isLoadingOlder || !this.canLoadOlder || !first) return;
+    this.isLoadingOlder = true;
+    try {
+      const page = await api.history(this.agentId, { before: first.seq, limit: PAGE });
+      this.data = withHistory(this.data, page.records, page.hasMore);
+    } finally {
+      this.isLoadingOlder = false;
+    }
+  }
+
+  /** Read what came after a break that the stream could not replay. */
+  async catchUp(): Promise<void> {
+    if (this.phase !== "ready") return this.load();
+    let after = this.data.records.at(-1)?.seq ?? 0;
+    const missed: KnownRecord[] = [];
+    for (;;) {
+      const page = await api.history(this.agentId, { after, limit: 200 });
+      missed.push(...page.records);
+      after = page.records.at(-1)?.seq ?? after;
+      if (!page.hasMore || page.records.length === 0) break;
+    }
+    const { items } = await api.openItems(this.agentId);
+    const fresh = { ...withoutLive(this.data), items: new Map() };
+    this.data = withOpenItems(withHistory(fresh, missed), items);
+  }
+
+  apply(event: CommittedEvent | LiveEvent): void {
+    const before = this.data.records;
+    this.data = applyEvent(this.data, event, Date.now());
+    if (this.data.records === before) return;
+    if (event.type === "record" && event.record.kind === "assistant") {
+      const text = event.record.parts.map((part) => (part.type === "text" ? part.text : ""));
+      if (text.join("").trim()) this.announcement = text.join("").slice(0, 1000);
+    }
+  }
+
+  dropLive(): void {
+    this.data = withoutLive(this.data);
+  }
+}
+
+export class Conversations {
+  private readonly open = new Map<string, OpenConversation>();
+
+  /** The conversation, loading it when it is not here; the ones not looked at for longest go. */
+  get(agentId: string): OpenConversation {
+    const known = this.open.get(agentId);
+    this.open.delete(agentId);
+    const conversation = known ?? new OpenConversation(agentId);
+    this.open.set(agentId, conversation);
+    if (!known || known.phase === "error") void conversation.load();
+    for (const id of [...this.open.keys()].slice(0, -KEPT)) this.open.delete(id);
+    return conversation;
+  }
+
+  known(agentId: string): OpenConversation | undefined {
+    return this.open.get(agentId);
+  }
+
+  forget(agentId: string): void {
+    this.open.delete(agentId);
+  }
+
+  dropLive(): void {
+    for (const conversation of this.open.values()) conversation.dropLive();
+  }
+
+  /** After a resync only what is on the page is worth reading again at once. */
+  async catchUp(current: string | null): Promise<void> {
+    for (const id of [...this.open.keys()]) if (id !== current) this.open.delete(id);
+    if (current) await this.open.get(current)?.catchUp();
+  }
+}

@@ -1,0 +1,24 @@
+/** Dark or light: as the system has it, or as chosen here. `public/theme.js` applies it before the first paint. */
+
+export type Theme = "system" | "light" | "dark";
+
+const KEY = "retinue:theme";
+
+function stored(): Theme {
+  const value = localStorage.getItem(KEY);
+  return value === "light" || value === "dark" ? value : "system";
+}
+
+class ThemeChoice {
+  current = $state<Theme>(stored());
+
+  choose(theme: Theme): void {
+    this.current = theme;
+    if (theme === "system") localStorage.removeItem(KEY);
+    else localStorage.setItem(KEY, theme);
+    if (theme === "system") delete document.documentElement.dataset.theme;
+    else document.documentElement.dataset.theme = theme;
+  }
+}
+
+export const theme = new ThemeChoice();

@@ -1,0 +1,269 @@
+/** The page as a fold over records, open items and what is being streamed. */
+
+import type {
+  AssistantRecord,
+  Fate,
+  FileReference,
+  ItemView,
+  KnownRecord,
+  NoteRecord,
+  ResetRecord,
+  SummaryRecord,
+  ToolRecord,
+  Usage,
+} from "../api/shapes";
+import type { Conversation, LiveStep } from "./conversation";
+
+export type PartBlock =
+  | { type: "text"; text: string }
+  | { type: "thinking"; text: string }
+  | {
+      type: "call";
+      /** Empty while the model still writes the call. */
+      id: string;
+      name: string;
+      arguments: Record<string, unknown> | null;
+      /** Arguments as text: being written, or not a JSON object. */
+      raw: string;
+    };
+
+export interface UserBlock {
+  type: "user";
+  key: string;
+  id: string;
+  text: string;
+  files: readonly FileReference[];
+  at: string;
+  sender: string;
+  fate: Fate | null;
+  reason: string;
+  /** Place in the queue from 1; 0 = no longer in it. */
+  position: number;
+}
+
+export interface SystemBlock {
+  type: "system";
+  key: string;
+  text: string;
+  origin: string;
+  silent: boolean;
+  files: readonly FileReference[];
+  at: string;
+  isQueued: boolean;
+}
+
+export interface AssistantBlock {
+  type: "assistant";
+  key: string;
+  parts: readonly PartBlock[];
+  isLive: boolean;
+  at: string;
+  model: string;
+  usage: Usage | null;
+  durationMs: number;
+  finish: string;
+  side: string;
+  /** The last of its turn: the place for time, model and copy. */
+  endsTurn: boolean;
+}
+
+export type Block =
+  | UserBlock
+  | SystemBlock
+  | AssistantBlock
+  | { type: "result"; key: string; record: ToolRecord }
+  | { type: "reset"; key: string; record: ResetRecord }
+  | { type: "summary"; key: string; record: SummaryRecord }
+  | { type: "note"; key: string; record: NoteRecord; isLatest: boolean }
+  | { type: "unknown"; key: string; kind: string; at: string };
+
+const CONTEXT_LINE = /^<context\b[^\n]*\/>[ \t]*\n?/;
+
+/** A message without the line that a client puts before it for the model. */
+export function visibleText(text: string): string {
+  return text.replace(CONTEXT_LINE, "");
+}
+
+/** Where the part of history begins that the agent still sees: the last reset, or 0. */
+export function clearedBefore(records: readonly KnownRecord[]): number {
+  return records.findLast((record) => record.kind === "reset")?.seq ?? 0;
+}
+
+export function results(records: readonly KnownRecord[]): Map<string, ToolRecord> {
+  const found = new Map<string, ToolRecord>();
+  for (const record of records) if (record.kind === "tool") found.set(record.call, record);
+  return found;
+}
+
+export function transcript(conversation: Conversation, showsCleared: boolean): Block[] {
+  const from = showsCleared ? 0 : clearedBefore(conversation.records);
+  const records = conversation.records.filter((record) => record.seq >= from);
+  const called = new Set<string>();
+  const recorded = new Set<string>();
+  const blocks: Block[] = [];
+  for (const record of records) {
+    if (record.kind === "assistant") {
+      for (const part of record.parts) if (part.type === "call") called.add(part.id);
+    }
+    if ("item" in record && record.item && record.kind !== "note") recorded.add(record.item);
+    const block = recordBlock(record, conversation, called);
+    if (block) blocks.push(block);
+  }
+  const last = blocks.at(-1);
+  if (last?.type === "note") last.isLatest = true;
+  if (conversation.live?.isWhole) blocks.push(liveBlock(conversation.live));
+  markTurnEnds(blocks);
+  blocks.push(...queuedBlocks(conversation.items, recorded));
+  return blocks;
+}
+
+function recordBlock(
+  record: KnownRecord,
+  conversation: Conversation,
+  called: ReadonlySet<string>,
+): Block | null {
+  const key = `r:${record.seq}`;
+  switch (record.kind) {
+    case "start":
+      return null;
+    case "user": {
+      const item = conversation.items.get(record.item);
+      return {
+        type: "user",
+        key: `i:${record.item}`,
+        id: record.item,
+        text: visibleText(record.text),
+        files: record.files ?? [],
+        at: record.at,
+        sender: record.sender ?? "",
+        fate: item?.fate ?? null,
+        reason: item?.reason ?? "",
+        position: 0,
+      };
+    }
+    case "system":
+      return {
+        type: "system",
+        key: record.item ? `i:${record.item}` : key,
+        text: record.text,
+        origin: record.origin,
+        silent: record.silent ?? false,
+        files: record.files ?? [],
+        at: record.at,
+        isQueued: false,
+      };
+    case "assistant":
+      return assistantBlock(record, conversation.stepOf.get(record.seq));
+    case "tool":
+      return called.has(record.call) ? null : { type: "result", key, record };
+    case "reset":
+      return { type: "reset", key, record };
+    case "summary":
+      return { type: "summary", key, record };
+    case "note":
+      return { type: "note", key, record, isLatest: false };
+    default:
+      return unknownBlock(record, key);
+  }
+}
+
+/** A kind that a newer server writes is named, not hidden. */
+function unknownBlock(record: never, key: string): Block {
+  const { kind, at } = record as { kind: string; at: string };
+  return { type: "unknown", key, kind, at };
+}
+
+function assistantBlock(record: AssistantRecord, step: string | undefined): AssistantBlock {
+  return {
+    type: "assistant",
+    key: step ? `s:${step}` : `r:${record.seq}`,
+    parts: record.parts.map((part) =>
+      part.type === "call"
+        ? {
+            type: "call",
+            id: part.id,
+            name: part.name,
+            arguments: part.malformed === undefined ? (part.arguments ?? {}) : null,
+            raw: part.malformed ?? "",
+          }
+        : { type: part.type, text: part.text },
+    ),
+    isLive: false,
+    at: record.at,
+    model: record.model,
+    usage: record.usage ?? null,
+    durationMs: record.durationMs ?? 0,
+    finish: record.finish ?? "",
+    side: record.side ?? "",
+    endsTurn: false,
+  };
+}
+
+function liveBlock(live: LiveStep): AssistantBlock {
+  return {
+    type: "assistant",
+    key: `s:${live.id}`,
+    parts: live.parts.map((part) =>
+      part.kind === "call"
+        ? { type: "call", id: "", name: part.name, arguments: null, raw: part.text }
+        : { type: part.kind, text: part.text },
+    ),
+    isLive: true,
+    at: "",
+    model: live.model,
+    usage: null,
+    durationMs: 0,
+    finish: "",
+    side: "",
+    endsTurn: false,
+  };
+}
+
+function markTurnEnds(blocks: readonly Block[]): void {
+  blocks.forEach((block, index) => {
+    if (block.type !== "assistant" || block.isLive) return;
+    const next = blocks[index + 1]?.type;
+    const goesOn = next === "assistant" || next === "result";
+    block.endsTurn = !goesOn && !block.parts.some((part) => part.type === "call");
+  });
+}
+
+function queuedBlocks(
+  items: ReadonlyMap<string, ItemView>,
+  recorded: ReadonlySet<string>,
+): Block[] {
+  const open = [...items.values()]
+    .filter((item) => !recorded.has(item.id) && isOpen(item.fate))
+    .sort((one, other) => one.seq - other.seq);
+  let position = 0;
+  return open.map((item): Block => {
+    if (item.kind === "system") {
+      return {
+        type: "system",
+        key: `i:${item.id}`,
+        text: item.text,
+        origin: item.sender.id ?? item.sender.type,
+        silent: item.silent ?? false,
+        files: item.files ?? [],
+        at: item.at,
+        isQueued: true,
+      };
+    }
+    return {
+      type: "user",
+      key: `i:${item.id}`,
+      id: item.id,
+      text: visibleText(item.text),
+      files: item.files ?? [],
+      at: item.at,
+      sender: "",
+      fate: item.fate,
+      reason: item.reason ?? "",
+      position: item.fate === "queued" ? ++position : 0,
+    };
+  });
+}
+
+export function isOpen(fate: Fate): boolean {
+  return fate === "queued" || fate === "running" || fate === "waiting";
+}
