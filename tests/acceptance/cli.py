@@ -5,7 +5,7 @@ import os
 import signal
 import subprocess
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Generator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,7 +13,7 @@ from typing import Any
 
 RETINUE = Path(sys.executable).with_name("retinue")
 SCRIPT = [
-    {"when": "^slow", "reply": {"text": "word " * 400, "chunk": 5, "delay_seconds": 0.05}},
+    {"when": "^slow", "reply": {"text": "At last.", "delay_seconds": 30}},
     {
         "when": "^fail",
         "reply": {"error": {"message": "the key was refused", "is_retryable": False}},
@@ -27,7 +27,7 @@ SCRIPT = [
         },
     },
     {"when": "^note", "reply": {"text": "**Noted.**\n\n- one\n- two"}},
-    {"when": "(.*)", "reply": {"text": "You said: $1"}},
+    {"when": "(.*)", "reply": {"text": "You said: $1", "usage": {"input": 10, "output": 5}}},
 ]
 SETTINGS = """
 model = "scripted:script.json"
@@ -100,7 +100,7 @@ class Server:
 
 
 @contextmanager
-def serving(project: Path, *arguments: str) -> Iterator[Server]:
+def serving(project: Path, *arguments: str) -> Generator[Server]:
     """Start a server and stop it as a person would."""
     process = subprocess.Popen(
         [RETINUE, "serve", "--port", "0", "--json", "--dir", str(project), *arguments],
