@@ -1,0 +1,56 @@
+"""Whether the folders hold what the store holds."""
+
+import asyncio
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+import msgspec
+
+from retinue.errors import StoreDamagedError
+from retinue.stores.folders.layout import agent_folder, folder_ids, read_folder
+from retinue.stores.whole import StoredAgent, WholeStore
+
+_CHECKS: Sequence[tuple[str, Callable[[StoredAgent], object]]] = (
+    ("descriptor", lambda agent: agent.descriptor),
+    ("owner", lambda agent: agent.owner),
+    ("definition", lambda agent: agent.definition),
+    ("lifecycle", lambda agent: agent.lifecycle),
+    ("state", lambda agent: msgspec.json.decode(agent.state)),
+    ("inbox", lambda agent: msgspec.json.decode(agent.inbox)),
+    ("outbox", lambda agent: msgspec.json.decode(agent.outbox)),
+    ("history", lambda agent: agent.history),
+)
+
+
+async def compare(store: WholeStore, data_dir: Path) -> Sequence[str]:
+    """Say where the folders and the store differ; for a second after a commit they may."""
+    return await asyncio.to_thread(_compare, store, data_dir)
+
+
+def _compare(store: WholeStore, data_dir: Path) -> list[str]:
+    reader = store.whole_reader()
+    try:
+        known = set(reader.ids())
+        differences: list[str] = []
+        for agent_id in sorted(known):
+            stored = reader.read(agent_id, after=0)
+            if stored is not None:
+                differences += _differences(stored, agent_folder(data_dir, agent_id))
+        for agent_id in folder_ids(data_dir):
+            if agent_id not in known:
+                differences.append(f"{agent_folder(data_dir, agent_id)} is not in the store")
+        return differences
+    finally:
+        reader.close()
+
+
+def _differences(stored: StoredAgent, folder: Path) -> list[str]:
+    try:
+        mirrored = read_folder(folder)
+    except StoreDamagedError as error:
+        return [str(error)]
+    return [
+        f"{folder}: {name} differs from the store"
+        for name, value in _CHECKS
+        if value(stored) != value(mirrored)
+    ]
