@@ -1,5 +1,6 @@
 """The composition root: the only module that names concrete adapters."""
 
+import gc
 import os
 import secrets
 from collections.abc import Mapping
@@ -14,6 +15,8 @@ from retinue.engine.wiring import World
 from retinue.models.port import Model
 from retinue.models.registry import ModelRegistry
 from retinue.settings import Settings, load_settings
+from retinue.stores.folders.mirror import Mirror
+from retinue.stores.folders.rebuilding import Rebuilt, open_or_rebuild
 from retinue.stores.sqlite.store import SqliteStore
 from retinue.stores.trees import FileTrees
 from retinue.tools.builtin.toolbox import BuiltinToolbox
@@ -45,11 +48,14 @@ class App:
     models: ModelRegistry
     toolbox: CombinedToolbox
     trees: FileTrees
+    mirror: Mirror
     token: str
     has_own_token: bool  # set by the operator, so that other machines may be let in
+    rebuilt: Rebuilt | None = None  # what came back from the folders, when the database was gone
 
     async def close(self) -> None:
         await self.engine.stop()
+        await self.mirror.stop()
         await self.models.close()
         await self.store.close()
 
@@ -66,15 +72,23 @@ async def open_app(
     extras = extras or Extras()
     settings = extras.settings or load_settings(project_dir, env)
     store = SqliteStore(settings.data_dir, clock=extras.clock)
-    await store.open()
+    rebuilt = await open_or_rebuild(store, is_forced=rebuilds)
     try:
         app = await _assembled(settings, store, env, extras)
+        app.rebuilt = rebuilt
+        if starts:
+            await app.mirror.start()
+            await app.engine.start()
     except BaseException:
         await store.close()
         raise
-    if starts:
-        await app.engine.start()
     return app
+
+
+def tune_process() -> None:
+    """Collect garbage less often: histories in memory are many objects, and few are in cycles."""
+    gc.freeze()
+    gc.set_threshold(50_000, 20, 100)
 
 
 async def _assembled(
@@ -103,6 +117,7 @@ async def _assembled(
         models=models,
         toolbox=toolbox,
         trees=trees,
+        mirror=Mirror(store),
         token=token,
         has_own_token=is_own,
     )
