@@ -2,7 +2,8 @@ import { defineConfig } from "vitest/config";
 
 export default defineConfig({
   test: {
-    environment: "jsdom",
+    environment: "node",
+    reporters: ["dot"],
     include: ["tests/**/*.test.ts"],
   },
 });

@@ -90,11 +90,11 @@ function guardImage(image: HTMLImageElement, options: SanitiseOptions): void {
     image.loading = "lazy";
     return;
   }
-  const host = hostOf(source);
-  const box = document.createElement(host ? "a" : "span");
+  const remote = remoteAddress(source);
+  const box = document.createElement(remote ? "a" : "span");
   box.className = "remote-image";
-  if (box instanceof HTMLAnchorElement) {
-    box.href = source;
+  if (remote && box instanceof HTMLAnchorElement) {
+    box.href = remote.href;
     box.target = "_blank";
     box.rel = "noopener noreferrer";
     box.title = "Images from other sites are not loaded by themselves. Opens in a new tab.";
@@ -102,7 +102,7 @@ function guardImage(image: HTMLImageElement, options: SanitiseOptions): void {
   const label = document.createElement("span");
   label.textContent = text || "Image";
   const origin = document.createElement("small");
-  origin.textContent = host ? `Image at ${host}: open` : "Image that cannot be shown";
+  origin.textContent = remote ? `Image at ${remote.host}: open` : "Image that cannot be shown";
   box.append(label, origin);
   // A link cannot hold a link: an image that is one takes its place.
   const parent = image.closest("a");
@@ -113,12 +113,12 @@ function guardImage(image: HTMLImageElement, options: SanitiseOptions): void {
   } else image.replaceWith(box);
 }
 
-function hostOf(address: string): string {
+function remoteAddress(source: string): URL | null {
   try {
-    const url = new URL(address.startsWith("//") ? `https:${address}` : address);
-    return url.protocol === "https:" || url.protocol === "http:" ? url.host : "";
+    const url = new URL(source.startsWith("//") ? `https:${source}` : source);
+    return url.protocol === "https:" || url.protocol === "http:" ? url : null;
   } catch {
-    return "";
+    return null;
   }
 }
 

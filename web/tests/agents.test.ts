@@ -1,0 +1,49 @@
+import { describe, expect, test } from "vitest";
+import { agentTitle, grouped, huesOf, matches } from "../src/state/agents";
+import { agent } from "./builders";
+
+describe("the list", () => {
+  test("has the pinned first, then groups, then background work", () => {
+    const groups = grouped(
+      [
+        agent("a", { definition: "zeta" }),
+        agent("b", { definition: "alpha", pinnedAt: "2026-11-16T09:00:00Z" }),
+        agent("c", { definition: "alpha" }),
+        agent("d", { kind: "cron" }),
+      ],
+      new Map(),
+    );
+    expect(groups.map(({ key }) => key)).toEqual(["pinned", "d:alpha", "d:zeta", "background"]);
+  });
+
+  test("orders by what the person did, not by what agents did", () => {
+    const early = "2026-11-16T07:00:00Z";
+    const late = "2026-11-16T09:00:00Z";
+    const [group] = grouped(
+      [
+        agent("quiet", { lastUserActivityAt: late }),
+        agent("busy", { lastUserActivityAt: early, updatedAt: "2026-11-16T10:00:00Z" }),
+      ],
+      new Map(),
+    );
+    expect(group?.agents.map(({ id }) => id)).toEqual(["quiet", "busy"]);
+  });
+
+  test("names a conversation by its name, else by what was said last", () => {
+    expect(agentTitle(agent("a", { name: "Taxes", lastSnippet: "hi" }))).toBe("Taxes");
+    expect(agentTitle(agent("a", { lastSnippet: "## The **plan**\nmore" }))).toBe("The plan");
+    expect(agentTitle(agent("a"))).toBe("New conversation");
+  });
+
+  test("is searched by name, text and definition", () => {
+    const one = agent("a", { name: "Taxes", lastSnippet: "forms" });
+    expect(["tax", "FORM", "Helper"].every((query) => matches(one, query, "Helper"))).toBe(true);
+    expect(matches(one, "dog", "Helper")).toBe(false);
+  });
+});
+
+test("definitions share no colour while there are enough", () => {
+  const names = ["general", "ops", "reading", "todo", "journal", "home"];
+  expect(new Set(huesOf(names).values()).size).toBe(names.length);
+  expect(huesOf(names)).toEqual(huesOf([...names].reverse()));
+});

