@@ -9,11 +9,14 @@ import httpx2
 import pytest
 from websockets.exceptions import InvalidStatus
 
+from retinue.server.app import ENDPOINTS
 from retinue.server.endpoints import Services
 from retinue.server.options import ServerOptions
 from tests.acceptance.http.support import TOKEN, Door, opened
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
+
+EXAMPLES = {"agent_id": "a" * 24, "message_id": "m" * 27, "path": "a.txt"}
 
 
 class Clock:
@@ -48,21 +51,14 @@ async def browser(door: Door) -> httpx2.AsyncClient:
 # ---------------------------------------------------------------- the token
 
 GUARDED = [
-    ("GET", "/api/definitions"),
-    ("GET", "/api/agents"),
-    ("POST", "/api/agents"),
-    ("GET", f"/api/agents/{'a' * 24}"),
-    ("PATCH", f"/api/agents/{'a' * 24}"),
-    ("DELETE", f"/api/agents/{'a' * 24}"),
-    ("GET", f"/api/agents/{'a' * 24}/history"),
-    ("GET", f"/api/agents/{'a' * 24}/files/x"),
-    ("PUT", f"/api/agents/{'a' * 24}/files/x"),
-    ("GET", "/api/events"),
-    ("GET", "/api/tools"),
-    ("GET", "/api/openapi.json"),
-    ("POST", "/api/logout"),
-    ("GET", "/api/nothing"),
-]
+    (endpoint.method, endpoint.path.replace(":path", "").format(**EXAMPLES))
+    for endpoint in ENDPOINTS
+    if not endpoint.is_public
+] + [("GET", "/api/nothing")]
+
+
+async def test_only_health_and_login_are_open_to_all() -> None:
+    assert [e.path for e in ENDPOINTS if e.is_public] == ["/api/health", "/api/login"]
 
 
 @pytest.mark.parametrize(("method", "path"), GUARDED)

@@ -96,7 +96,7 @@ ENDPOINTS: list[AnyEndpoint] = [
         run=download,
         query=Nothing,
         body=Nothing,
-        answer="application/octet-stream",
+        answer="*/*",
         refuses=(404,),
     ),
     Endpoint(
