@@ -12,6 +12,8 @@ _NAMES: Mapping[str, Sequence[str]] = {
     "path": ("path", "file", "filename", "filepath", "name"),
     "folder": ("path", "folder", "directory", "dir"),
     "content": ("content", "text", "data", "body", "message"),
+    "old": ("old", "oldtext", "oldstring", "find"),
+    "new": ("new", "newtext", "newstring", "replace", "replacement"),
     "url": ("url", "uri", "link", "address"),
     "command": ("command", "cmd", "script", "commandline"),
     "zone": ("timezone", "zone", "tz", "location"),

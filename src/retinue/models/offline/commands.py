@@ -68,6 +68,11 @@ RULES: Sequence[Rule] = (
         r"files_append|append_file|\w+_files_append",
     ),
     _rule(
+        "replace milk with oat milk in notes.txt",
+        rf"(?:replace|change) (?P<old>.+) (?:with|to) (?P<new>.+) in {_PATH}",
+        r"files_edit|edit_file|\w+_files_edit",
+    ),
+    _rule(
         "fetch https://example.com",
         r"(?:fetch|get|open|download|visit|read) (?P<url>https?://\S+)",
         r"web_fetch|fetch|fetch_url|\w+_web_fetch",
