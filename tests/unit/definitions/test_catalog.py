@@ -38,10 +38,11 @@ def test_the_assistant_goes_when_there_is_a_definition_and_comes_back(project: P
     assert names(catalog) == ["assistant"]
 
 
+@pytest.mark.parametrize("text", ['toolAllowlist = "nothing"', "= not even TOML"])
 def test_an_unscoped_assistant_does_not_stand_in_for_a_definition_that_fails(
-    project: Project,
+    project: Project, text: str
 ) -> None:
-    project.write("agents/careful.toml", 'toolAllowlist = "nothing"')
+    project.write("agents/careful.toml", text)
 
     assert names(project.catalog()) == []
 

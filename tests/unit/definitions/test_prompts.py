@@ -356,12 +356,12 @@ def test_an_undeclared_name_stays_as_written_with_a_warning(project: Project) ->
 def test_escaped_braces_are_just_braces(project: Project) -> None:
     project.write("prompts/q.md", "Q")
     project.write(
-        "prompts/p.md", "---\nenv: {A: ''}\n---\n\\{{A}} \\{{include q}} \\{{other}} { {A}}"
+        "prompts/p.md", "---\nenv: {A: ''}\n---\n{{A}} \\{{A}} \\{{include q}} \\{{other}} { {A}}"
     )
     catalog = project.catalog()
 
     assert catalog.errors() == ()
-    assert catalog.prompt("p").render({"A": "x"}) == "{{A}} {{include q}} {{other}} { {A}}"
+    assert catalog.prompt("p").render({"A": "x"}) == "x {{A}} {{include q}} {{other}} { {A}}"
 
 
 def test_a_secret_is_never_put_into_a_prompt(project: Project) -> None:

@@ -170,6 +170,8 @@ def test_only_the_exact_prefix_makes_a_system_tool(name: str) -> None:
         ("a*b*c", "aXbYbZc", True),
         ("a*b*c", "acb", False),
         ("*b*b*", "ab", False),
+        ("a*b*b", "ab", False),
+        ("a*b*b", "abb", True),
         ("lists.*", "lists.read", True),
         ("lists.*", "listsxread", False),
         ("a?c", "abc", False),
