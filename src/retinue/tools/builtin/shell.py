@@ -1,0 +1,49 @@
+"""The tool that runs commands."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from retinue.tools.function import FunctionTool, tool
+from retinue.tools.grants import NETWORK
+from retinue.tools.port import ToolContext, ToolOutput
+from retinue.tools.sandbox import Ran, Sandbox, SandboxLimits
+
+if TYPE_CHECKING:
+    from retinue.settings.sections import ShellSettings
+
+_GRACE_SECONDS = 10
+
+
+def shell_tool(settings: "ShellSettings") -> FunctionTool[..., Any]:
+    """Make the tool with these limits."""
+    sandbox = Sandbox(SandboxLimits(seconds=settings.time_limit_seconds))
+
+    @tool(
+        effect="once",
+        capabilities=["shell.run"],
+        timeout_seconds=settings.time_limit_seconds + _GRACE_SECONDS,
+    )
+    async def shell(ctx: ToolContext, command: str) -> ToolOutput:
+        """Run a command with bash, in a sandbox with your file tree and the system's programs.
+
+        It starts in /work, which is your file tree: /work/notes/a.md is the file /notes/a.md. What
+        it writes elsewhere is gone afterwards, and so is every process that it leaves running.
+        There is no network without the grant @network; with it, the command reaches whatever this
+        machine reaches.
+
+        Args:
+            command: What bash is to run; several lines are fine.
+        """
+        folder = Path(str(ctx.files.real_path("/")))
+        has_network = NETWORK in ctx.grants
+        ran = await sandbox.run(command, folder, has_network=has_network)
+        return ToolOutput(text=_report(ran), is_error=ran.exit_code != 0)
+
+    return shell
+
+
+def _report(ran: Ran) -> str:
+    output = ran.output.rstrip("\n") or "(no output)"
+    if ran.stopped is not None:
+        return f"{output}\n[stopped: {ran.stopped}]"
+    return output if ran.exit_code == 0 else f"{output}\n[exit code {ran.exit_code}]"
