@@ -357,6 +357,31 @@ async def test_a_summary_has_its_headings_and_keeps_what_matters() -> None:
     assert "And the hotel?" in text.split("## Next steps")[1]
 
 
+async def test_a_conversation_in_one_message_is_taken_apart() -> None:
+    """As the engine asks for it: see `retinue.engine.compaction`."""
+    first = await summarised(user("Plan a trip to Rome. We must not fly."))
+    text = await summarised(
+        user(
+            f"Summary of what came before: {first}\n\n"
+            "User: And the hotel?\n\nNear the station.\n\n"
+            "Assistant: I decided to look.\n[calls search {'query': 'hotel'}]\n\n"
+            "Result of search (error): no network\n\n"
+            "User: Try again.\n\n"
+            "Summarise it now."
+        )
+    )
+    goal, constraints, progress, decisions, steps = text.split("## ")[1:]
+    assert goal.splitlines()[1:3] == [
+        "- Plan a trip to Rome. We must not fly.",
+        "- And the hotel? Near the station.",
+    ]
+    assert "We must not fly." in constraints
+    assert "Called `search`" in progress
+    assert "`search` failed: no network" in progress
+    assert "I decided to look." in decisions
+    assert steps.splitlines()[1] == "- Go on from the last request: Try again."
+
+
 async def test_a_summary_of_a_summary_keeps_the_first_goal() -> None:
     first = await summarised(user("Plan a trip to Rome. We must not fly."))
     frame = f'<system_message origin="system">{first}</system_message>'

@@ -3,6 +3,7 @@
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
+from retinue.ids import CallId
 from retinue.messages import (
     AssistantMessage,
     CallPart,
@@ -34,6 +35,12 @@ _DECISION = re.compile(
     r"\b(?:decided|let's|we will|i will|agreed|chose|choose|instead of|go with)\b", re.IGNORECASE
 )
 _TAG = re.compile(r"</?system_message[^>]*>")
+_SPEAKER = re.compile(
+    r"(?:\A|\n\n)(User|Assistant|System message from [^:\n]*|Summary of what came before"
+    r"|Result of (?P<tool>[^\n]*?) \((?P<status>\w+)\)): "
+)
+_CALLED = re.compile(r"\n\[calls (\S+) .*?\]$", re.MULTILINE)
+_REQUEST = "Summarise it now."
 
 
 def is_summary_request(request: ModelRequest) -> bool:
@@ -44,7 +51,7 @@ def summary(messages: Sequence[ModelMessage]) -> str:
     """Say under fixed headings what the messages were about; bounded, whatever their number."""
     found: dict[str, list[str]] = {heading: [] for heading in _HEADINGS}
     last_asked = ""
-    for message in messages:
+    for message in _unfolded(messages):
         match message:
             case UserMessage():
                 last_asked = _take_user(message, found) or last_asked
@@ -57,6 +64,31 @@ def summary(messages: Sequence[ModelMessage]) -> str:
         [f"Go on from the last request: {_line(last_asked)}"] if last_asked else []
     )
     return "\n\n".join(f"## {heading}\n{_bullets(heading, found)}" for heading in _HEADINGS)
+
+
+def _unfolded(messages: Sequence[ModelMessage]) -> Sequence[ModelMessage]:
+    """Take a conversation that was written down in one message apart again."""
+    last = messages[-1] if len(messages) == 1 else None
+    if not isinstance(last, UserMessage):
+        return messages
+    text = "\n".join(each.text for each in last.content if isinstance(each, TextContent))
+    text = text.removesuffix(_REQUEST).rstrip()
+    heads = list(_SPEAKER.finditer(text))
+    if not heads:
+        return messages
+    ends = [head.start() for head in heads[1:]] + [len(text)]
+    return [_message(head, text[head.end() : end]) for head, end in zip(heads, ends, strict=True)]
+
+
+def _message(head: re.Match[str], text: str) -> ModelMessage:
+    if head["tool"] is not None:
+        is_error = head["status"] != "ok"
+        return ToolMessage(call=CallId(""), name=head["tool"], text=text, is_error=is_error)
+    if head[1] != "Assistant":
+        return UserMessage(content=[TextContent(text=text)])
+    calls = [CallPart(id=CallId(""), name=name) for name in _CALLED.findall(text)]
+    words = _CALLED.sub("", text).strip()
+    return AssistantMessage(parts=[*([TextPart(text=words)] if words else []), *calls])
 
 
 def _take_user(message: UserMessage, found: dict[str, list[str]]) -> str:
