@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -59,19 +60,8 @@ def test_events_and_records_are_described() -> None:
 
 def test_every_reference_leads_somewhere() -> None:
     schemas = DOCUMENT["components"]["schemas"]
-    names = set(_references(DOCUMENT))
-    assert names <= set(schemas)
-
-
-def _references(value: Any) -> Iterator[str]:
-    if isinstance(value, dict):
-        for key, inner in value.items():
-            if key == "$ref":
-                yield inner.removeprefix("#/components/schemas/")
-            yield from _references(inner)
-    elif isinstance(value, list):
-        for inner in value:
-            yield from _references(inner)
+    names = re.findall(rb'"#/components/schemas/(\w+)"', document(ENDPOINTS))
+    assert {name.decode() for name in names} <= set(schemas)
 
 
 def test_operations_have_names_of_their_own() -> None:
@@ -142,7 +132,7 @@ def within_reach(client: httpx2.Client) -> dict[str, Any]:
 
 
 @pytest.mark.slow
-@pytest.mark.timeout(120)
+@pytest.mark.timeout(180)
 def test_no_generated_request_breaks_the_server_or_its_description(
     server: httpx2.Client, tmp_path: Path
 ) -> None:
@@ -158,7 +148,7 @@ def test_no_generated_request_breaks_the_server_or_its_description(
             *(sys.executable, "-m", "schemathesis.cli", "run", "openapi.json"),
             *("--url", str(server.base_url), "--header", f"Authorization: Bearer {TOKEN}"),
             *("--checks", ",".join(checks), "--phases", "coverage,fuzzing"),
-            *("--max-examples", "4", "--generation-deterministic", "--no-color"),
+            *("--max-examples", "3", "--generation-deterministic", "--no-color"),
         ],
         cwd=tmp_path,
         capture_output=True,

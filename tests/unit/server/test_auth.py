@@ -1,0 +1,74 @@
+"""Sessions and guesses, without a server."""
+
+from datetime import UTC, datetime, timedelta
+
+import pytest
+
+from retinue.server.auth import CODE_SECONDS, Gate, Guesses, LoginCodes
+from retinue.server.errors import HttpError
+
+
+class Clock:
+    """Time that a test moves."""
+
+    def __init__(self) -> None:
+        self.seconds = 0.0
+
+    def now(self) -> datetime:
+        return datetime(2026, 1, 1, tzinfo=UTC) + timedelta(seconds=self.seconds)
+
+    def monotonic(self) -> float:
+        return self.seconds
+
+    async def sleep(self, seconds: float) -> None:
+        self.seconds += seconds
+
+
+def test_a_new_token_ends_all_sessions_and_renames_the_cookie() -> None:
+    old, new = Gate("old", Clock()), Gate("new", Clock())
+    session = old.login(code=None, token="old", address="")
+    assert old.browser(session) is not None
+    assert Gate("old", Clock()).browser(session) is not None
+    assert new.browser(session) is None
+    assert old.cookie != new.cookie
+
+
+@pytest.mark.parametrize("text", ["", "x", "é", "\ud800", "old\x00", "OLD", "old "])
+def test_only_the_very_token_is_the_token(text: str) -> None:
+    assert not Gate("old", Clock()).is_token(text)
+
+
+def test_codes_are_single_use_expire_and_do_not_pile_up() -> None:
+    clock = Clock()
+    codes = LoginCodes(clock)
+    first = codes.issue()
+    assert codes.redeem(first) and not codes.redeem(first)
+    late = codes.issue()
+    clock.seconds += CODE_SECONDS
+    assert not codes.redeem(late)
+    many = [codes.issue() for _ in range(20)]
+    assert [codes.redeem(code) for code in many] == [False] * 4 + [True] * 16
+
+
+def test_an_address_that_fails_too_often_waits_and_others_do_not() -> None:
+    clock = Clock()
+    guesses = Guesses(clock, burst=3, seconds_each=10)
+    for _ in range(3):
+        assert guesses.wait_seconds("a") == 0
+        guesses.failed("a")
+    assert guesses.wait_seconds("a") == pytest.approx(10)
+    assert guesses.wait_seconds("b") == 0
+    clock.seconds += 10
+    assert guesses.wait_seconds("a") == 0
+
+
+def test_a_blocked_address_cannot_try_even_the_right_token_at_login() -> None:
+    gate = Gate("right", Clock())
+    for _ in range(10):
+        with pytest.raises(HttpError):
+            gate.login(code=None, token="wrong", address="a")
+    with pytest.raises(HttpError) as refused:
+        gate.login(code=None, token="right", address="a")
+    assert refused.value.status == 429
+    assert gate.login(code=None, token="right", address="b")
+    assert gate.bearer("right", "a").owner == "local"
