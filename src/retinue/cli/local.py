@@ -200,6 +200,10 @@ class LocalClient:
             problems=list(facts.problems),
         )
 
+    async def settle_folders(self) -> None:
+        await self._app.mirror.start()
+        await self._app.mirror.stop()
+
     def events(self, agent_id: str, *, after: int | None = None) -> "AsyncIterator[Event]":
         return self._engine.subscribe(LOCAL_OWNER, after=after, agent_id=AgentId(agent_id))
 

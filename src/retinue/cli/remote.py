@@ -196,6 +196,9 @@ class RemoteClient:
     async def facts(self) -> Facts:
         return (await self._get("/api/health", _Health)).store
 
+    async def settle_folders(self) -> None:
+        """Nothing: the server does it all the time."""
+
     async def login_link(self) -> str:
         """Ask for a fresh one-time code."""
         answer = await self._send("POST", "/api/login-codes", _Code)

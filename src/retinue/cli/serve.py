@@ -109,9 +109,10 @@ def make_project_directory(project: Path) -> None:
 
 @contextlib.asynccontextmanager
 async def _opened(project: Path, *, is_rebuilding: bool) -> "AsyncGenerator[App]":
-    from retinue.assembly import open_app
+    from retinue.assembly import open_app, tune_process
 
     app = await open_app(project, environment(), rebuilds=is_rebuilding)
+    tune_process()
     try:
         yield app
     finally:
@@ -144,6 +145,7 @@ def _greet(app: "App", url: str, link: str, *, is_json: bool) -> None:
     from retinue import __version__
     from retinue.cli.definitions import problem_line
     from retinue.cli.local import problems_of
+    from retinue.cli.wording import plural
 
     problems = problems_of(app.engine)
     if is_json:
@@ -165,6 +167,10 @@ def _greet(app: "App", url: str, link: str, *, is_json: bool) -> None:
     say(f"  model  {app.settings.model}{needs_key if app.settings.model == 'offline' else ''}")
     say(f"  open   {link}")
     say("  stop   Ctrl-C")
+    if app.rebuilt is not None:
+        say(f"Rebuilt {plural(app.rebuilt.agents, 'agent')} from the folders.")
+        for problem in app.rebuilt.problems:
+            tell(f"not rebuilt: {problem}")
     for problem in problems:
         tell(problem_line(problem))
     sys.stdout.flush()

@@ -45,6 +45,7 @@ async def definitions(client: Client) -> list[Finding]:
 
 async def mirror(client: Client, data: Path) -> list[Finding]:
     """Compare the folders with the store, as far as they would be needed to rebuild it."""
+    await client.settle_folders()
     compared = 0
     behind: list[str] = []
     cursor: str | None = None

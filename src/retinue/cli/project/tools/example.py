@@ -8,6 +8,6 @@ from retinue import ToolContext, tool
 @tool(effect="keyed")
 async def note_down(ctx: ToolContext, text: str) -> str:
     """Write a short note down, so that it can be found later."""
-    path = f"/notes/{ctx.idempotency_key}.md"
+    path = f"/notes/{ctx.idempotency_key.replace('/', '-')}.md"
     await ctx.files.write(path, f"{text}\n".encode())
     return f"Noted in {path}."
