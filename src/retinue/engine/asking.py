@@ -17,6 +17,8 @@ from retinue.messages import (
     TextContent,
     TextPart,
     UserMessage,
+    clean_json,
+    clean_text,
 )
 from retinue.models.port import Completed, Model, ModelEvent, ModelRequest
 from retinue.tools.port import AgentFiles
@@ -44,7 +46,21 @@ async def ask(
         raise StreamCutError(f"the answer of {model.name} broke off before its end")
     if not any(map(_says_something, completed.parts)):
         raise ModelError(f"{model.name} gave an empty reply", is_retryable=True)
-    return completed
+    return structs.replace(completed, parts=[_clean(part) for part in completed.parts])
+
+
+def _clean(part: Part) -> Part:
+    """Make sure that the part can be stored, whatever characters the model produced."""
+    if isinstance(part, CallPart):
+        malformed = None if part.malformed is None else clean_text(part.malformed)
+        return structs.replace(
+            part,
+            name=clean_text(part.name),
+            arguments=clean_json(part.arguments),
+            malformed=malformed,
+        )
+    text = clean_text(part.text)
+    return part if text is part.text else structs.replace(part, text=text)
 
 
 def _says_something(part: Part) -> bool:

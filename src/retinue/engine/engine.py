@@ -6,6 +6,7 @@ from collections import OrderedDict
 from collections.abc import AsyncIterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from itertools import chain
 from typing import Any
 
 from msgspec import Struct
@@ -122,8 +123,9 @@ class Engine:
         await ending
         await self._outbox.stop()
         self._unlisten()
-        for command in [c for warm in self._warm.values() for c in warm.commands]:
-            command.done.set_exception(BusyError("the server is stopping; try again"))
+        held = [warm.commands for warm in self._warm.values()]
+        for command in chain(*held, *self._commands.values()):
+            command.settle(BusyError("the server is stopping; try again"))
 
     def _break_off(self, *, including_tools: bool) -> None:
         for warm in [self._warm[a] for a in self._running if a in self._warm]:
@@ -381,7 +383,7 @@ class Engine:
                 warm = Warm(await self.store.claim(agent_id))
             except NotFoundError as error:
                 for command in self._commands.pop(agent_id, []):
-                    command.done.set_exception(error)
+                    command.settle(error)
                 return None
             finally:
                 arrived = self._arrived.pop(agent_id)

@@ -141,14 +141,11 @@ class Runner:
         try:
             result = await self._carry_out(warm, command)
         except Interrupted:
-            if not command.done.done():
-                command.done.set_result(False)
+            command.settle(False)
         except Exception as error:  # noqa: BLE001  whoever gave the command is told
-            if not command.done.done():
-                command.done.set_exception(error)
+            command.settle(error)
         else:
-            if not command.done.done():
-                command.done.set_result(result)
+            command.settle(result)
 
     async def _carry_out(self, warm: Warm, command: Command) -> bool:
         order = command.order

@@ -26,6 +26,7 @@ from retinue.messages import (
     ToolStatus,
     Usage,
     UserRecord,
+    clean_text,
 )
 from retinue.models.port import Completed
 from retinue.stores.port import AuditLine, FateChange, NewDelivery
@@ -134,7 +135,7 @@ def retrying(draft: Draft, error: ModelError, again: TryAgain) -> None:
     """The failure and when the call is due again; survives a restart."""
     turn = draft.state.turn
     assert turn is not None
-    draft.add(NoteRecord(code="retrying", text=error.message, until=again.at))
+    draft.add(NoteRecord(code="retrying", text=clean_text(error.message), until=again.at))
     draft.state = structs.replace(
         draft.state,
         turn=structs.replace(
@@ -173,6 +174,7 @@ def failed(draft: Draft, warm: Warm, code: str, reason: str, connectors: Mapping
     turn = draft.state.turn
     assert turn is not None
     close_calls(draft, warm, "cancelled", "The turn ended before this call was run.")
+    reason = clean_text(reason)
     text = f"This could not be answered: {reason}"
     seq = draft.add(NoteRecord(code=code, text=text)).seq
     draft.fates += [

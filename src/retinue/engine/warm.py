@@ -83,6 +83,14 @@ class Command:
     def interrupts(self) -> bool:
         return isinstance(self.order, Stop | Reset | Delete)
 
+    def settle(self, result: bool | Exception) -> None:
+        """Tell whoever gave it, if they still wait."""
+        if not self.done.done():
+            if isinstance(result, Exception):
+                self.done.set_exception(result)
+            else:
+                self.done.set_result(result)
+
 
 class Draft(Struct):
     """A commit being put together."""
