@@ -82,6 +82,12 @@ class Login(Asked, frozen=True, kw_only=True):
     token: Annotated[str, Meta(min_length=1, max_length=4096)] | UnsetType = UNSET
 
 
+class LoginCode(Answer, frozen=True, kw_only=True):
+    """A code that logs one browser in, once, within ten minutes."""
+
+    code: str
+
+
 class LoggedIn(Answer, frozen=True, kw_only=True):
     """Whose agents the browser now sees."""
 

@@ -121,6 +121,16 @@ async def test_a_browser_may_also_log_in_with_the_token(door: Door) -> None:
         assert (await client.get("/api/agents")).status_code == 200
 
 
+async def test_only_the_tokens_holder_gets_codes_for_browsers(door: Door) -> None:
+    client = await browser(door)
+    assert (await client.post("/api/login-codes")).status_code == 403
+    await client.aclose()
+    answer = await door.client.post("/api/login-codes")
+    assert answer.status_code == 201
+    async with door.stranger() as other:
+        assert (await other.post("/api/login", json=answer.json())).status_code == 200
+
+
 @pytest.mark.parametrize("body", [{}, {"code": "a", "token": "b"}, {"code": 1}, {"pin": "a"}])
 async def test_a_login_needs_a_code_or_a_token(door: Door, body: dict[str, object]) -> None:
     async with door.stranger() as client:

@@ -3,10 +3,10 @@
 from msgspec import UNSET
 from starlette.responses import Response
 
-from retinue.errors import UsageError
+from retinue.errors import RefusedError, UsageError
 from retinue.server.auth import SESSION_SECONDS, client_address
 from retinue.server.endpoints import AnyEndpoint, Call, Endpoint, Plain, answer, no_content
-from retinue.server.wire import LoggedIn, Login, Nothing
+from retinue.server.wire import LoggedIn, Login, LoginCode, Nothing
 
 
 async def login(call: Call[Nothing, Login]) -> Response:
@@ -24,6 +24,14 @@ async def login(call: Call[Nothing, Login]) -> Response:
         gate.cookie, session, max_age=SESSION_SECONDS, path="/", httponly=True, samesite="strict"
     )
     return response
+
+
+async def new_code(call: Plain) -> Response:
+    """Make a login code for whoever holds the token itself; a browser cannot let others in."""
+    principal = call.principal
+    if principal is None or principal.via != "token":
+        raise RefusedError("only the token's holder gets login codes")
+    return answer(LoginCode(code=call.services.gate.codes.issue()), 201)
 
 
 async def logout(call: Plain) -> Response:
@@ -49,6 +57,17 @@ ENDPOINTS: list[AnyEndpoint] = [
         answer=LoggedIn,
         refuses=(401, 403, 429),
         is_public=True,
+    ),
+    Endpoint(
+        method="POST",
+        path="/api/login-codes",
+        summary="Get a one-time code; /#login=<code> logs a browser in with it",
+        run=new_code,
+        query=Nothing,
+        body=Nothing,
+        takes="optional json",
+        status=201,
+        answer=LoginCode,
     ),
     Endpoint(
         method="POST",
