@@ -149,7 +149,7 @@ class Group:
                     owner=entry.owner,
                     agent=agent,
                     records=draft.records,
-                    items=draft.items,
+                    items=draft.items or (),
                 )
             )
         if self._deleted:

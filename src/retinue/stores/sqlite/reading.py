@@ -221,7 +221,7 @@ def _resolve(connection: sqlite3.Connection, rows: Sequence[FeedEntry]) -> list[
                 owner=owner,
                 agent=agent,
                 records=_records(connection, number, first, last),
-                items=[items[key] for key in numbers if key in items],
+                items=[items[key] for key in numbers if key in items] or (),
                 is_deleted=deleted is not None,
             )
         )

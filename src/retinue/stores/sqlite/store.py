@@ -13,7 +13,7 @@ from retinue.agents.descriptor import Descriptor, identity_of
 from retinue.agents.inbox import Item
 from retinue.agents.state import encode_state
 from retinue.clock import Clock, SystemClock
-from retinue.errors import StoreError
+from retinue.errors import StoreError, UsageError
 from retinue.ids import AgentId, ItemId, OwnerId
 from retinue.messages import AnyRecord, encode_record
 from retinue.stores.port import (
@@ -157,7 +157,7 @@ class SqliteStore:
     # -- writing
 
     async def admit(self, post: Post, *, offset: Offset | None = None) -> Receipt:
-        body = _bodies.encode(post.item.body)
+        body = _body(post)
         return await self._write(Admit(self._future(), post, body, offset))
 
     async def create(self, new: NewAgent) -> tuple[Agent, bool]:
@@ -177,15 +177,13 @@ class SqliteStore:
         )
 
     async def commit(self, commit: Commit) -> Committed:
-        return await self._write(
-            Apply(
-                self._future(),
-                commit,
-                None if commit.state is None else encode_state(commit.state),
-                [encode_record(record) for record in commit.records],
-                [_bodies.encode(post.item.body) for post in commit.posts],
-            )
-        )
+        try:
+            state = None if commit.state is None else encode_state(commit.state)
+            records = [encode_record(record) for record in commit.records]
+        except UnicodeEncodeError as error:
+            raise _not_text(error) from error
+        bodies = [_body(post) for post in commit.posts]
+        return await self._write(Apply(self._future(), commit, state, records, bodies))
 
     async def delete(self, owner: OwnerId, agent_id: AgentId) -> None:
         await self._write(Delete(self._future(), owner, agent_id))
@@ -333,6 +331,17 @@ class SqliteStore:
         if changes:
             for listener in tuple(self._listeners):
                 listener(changes)
+
+
+def _body(post: Post) -> bytes:
+    try:
+        return _bodies.encode(post.item.body)
+    except UnicodeEncodeError as error:
+        raise _not_text(error) from error
+
+
+def _not_text(error: UnicodeEncodeError) -> UsageError:
+    return UsageError(f"a text holds half a character ({error.reason}): clean it before it is sent")
 
 
 def _fetch(connection: sqlite3.Connection, sql: str, parameters: Sequence[Any]) -> list[Row]:

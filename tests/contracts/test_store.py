@@ -1,0 +1,28 @@
+"""The embedded store keeps the contract of all stores."""
+
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import pytest
+
+from retinue.stores.port import Store
+from retinue.stores.sqlite.store import SqliteStore
+from retinue.testing.store_contract import StoreContract
+
+
+class TestSqliteStore(StoreContract):
+    @pytest.fixture
+    async def store(self, tmp_path: Path) -> AsyncIterator[Store]:
+        self.data = tmp_path / "data"
+        self.opened = [SqliteStore(self.data)]
+        await self.opened[0].open()
+        yield self.opened[0]
+        for store in self.opened:
+            await store.close()
+
+    async def reopened(self, store: Store) -> Store:
+        await store.close()
+        again = SqliteStore(self.data)
+        await again.open()
+        self.opened.append(again)
+        return again
