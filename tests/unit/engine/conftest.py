@@ -1,6 +1,6 @@
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterable
+from collections.abc import AsyncIterator, Callable, Iterable
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 import pytest
 
@@ -10,7 +10,12 @@ from retinue.testing.clock import FakeClock
 from retinue.testing.kit import Kit, Stage
 
 Script = Iterable[Answer] | Callable[[ModelRequest], Answer]
-Start = Callable[..., Awaitable[Kit]]
+
+
+class Start(Protocol):
+    """Starts an engine; the options are those of a `Stage`."""
+
+    async def __call__(self, script: Script | ScriptedModel, **options: Any) -> Kit: ...
 
 
 @pytest.fixture

@@ -1,0 +1,258 @@
+import asyncio
+
+import pytest
+
+from retinue.engine.warm import AgentPatch
+from retinue.errors import NotFoundError, RateLimitedError
+from retinue.ids import OwnerId
+from retinue.messages import ResetRecord, ToolRecord
+from retinue.models.port import ModelRequest
+from retinue.models.scripted import Answer, Reply, ScriptedModel
+from retinue.testing.clock import FakeClock
+from tests.unit.engine.conftest import Start
+from tests.unit.engine.support import Gate, calls, eventually, gated, last_said, said
+
+OTHER = OwnerId("other")
+
+
+async def test_stop_breaks_off_a_model_call_and_keeps_the_queue(start: Start) -> None:
+    gate = Gate()
+    kit = await start([Reply(text="never", midway=gate), "next"])
+    agent = await kit.agent()
+    first = await kit.post(agent, "one")
+    await gate.reached.wait()
+    second = await kit.post(agent, "two")
+    assert await kit.engine.interrupt(agent.owner, agent.id)
+    outcome = await kit.outcome(first)
+    assert (outcome.item.fate, outcome.item.reason) == ("cancelled", "stopped")
+    assert (await kit.outcome(second)).reply == "next"
+    assert await kit.kinds(agent) == [
+        "start",
+        "user one",
+        "note stopped",
+        "user two",
+        "assistant next",
+    ]
+
+
+async def test_stop_breaks_off_a_tool_and_closes_every_open_call(start: Start) -> None:
+    gate = Gate()
+    kit = await start([calls("gated", "gated"), "after"], tools=[gated(gate)])
+    agent = await kit.agent()
+    receipt = await kit.post(agent, "go")
+    await gate.reached.wait()
+    assert await kit.engine.interrupt(agent.owner, agent.id)
+    assert (await kit.outcome(receipt)).item.fate == "cancelled"
+    results = [r for r in await kit.records(agent) if isinstance(r, ToolRecord)]
+    assert [r.status for r in results] == ["cancelled", "cancelled"]
+    assert gate.count == 1
+    assert (await kit.ask(agent, "still there?")).reply == "after"
+
+
+async def test_stop_ends_a_wait_for_the_provider(start: Start, clock: FakeClock) -> None:
+    kit = await start([RateLimitedError("later", retry_after_seconds=900), "ok"], clock=clock)
+    agent = await kit.agent()
+    receipt = await kit.post(agent, "hi")
+    await clock.someone_sleeps(800)
+    assert await kit.engine.interrupt(agent.owner, agent.id)
+    assert (await kit.outcome(receipt)).item.fate == "cancelled"
+    assert (await kit.ask(agent, "again")).reply == "ok"
+
+
+async def test_stop_without_a_turn_says_so(start: Start) -> None:
+    kit = await start([])
+    agent = await kit.agent()
+    assert not await kit.engine.interrupt(agent.owner, agent.id)
+
+
+async def test_stop_reaches_a_turn_at_any_moment(start: Start) -> None:
+    """Wherever the stop hits, the item ends once and the agent goes on."""
+    kit = await start(lambda request: Reply(text="ok", delay_seconds=0.002))
+    for number in range(30):
+        agent = await kit.agent()
+        receipt = await kit.post(agent, "go")
+        await asyncio.sleep(number / 5000)
+        await asyncio.wait_for(kit.engine.interrupt(agent.owner, agent.id), 2)
+        assert (await kit.outcome(receipt)).item.fate in ("answered", "cancelled")
+
+
+async def test_a_stop_that_comes_just_before_the_model_call_still_stops_it(start: Start) -> None:
+    gate = Gate()
+    kit = await start([Reply(text="never", before=gate)])
+    agent = await kit.agent()
+    receipt = await kit.post(agent, "go")
+    commit = kit.store.commit
+
+    async def commit_then_stop(step: object) -> object:
+        done = await commit(step)  # pyright: ignore[reportArgumentType]
+        stopping.append(asyncio.ensure_future(kit.engine.interrupt(agent.owner, agent.id)))
+        await asyncio.sleep(0.05)
+        return done
+
+    stopping: list[asyncio.Future[bool]] = []
+    kit.store.commit = commit_then_stop  # pyright: ignore[reportAttributeAccessIssue]
+    try:
+        outcome = await asyncio.wait_for(kit.outcome(receipt), 5)
+    finally:
+        kit.store.commit = commit
+    assert outcome.item.fate == "cancelled"
+    assert gate.count == 0
+    assert any(await asyncio.gather(*stopping))
+
+
+async def test_a_reset_during_a_turn_takes_effect_at_once(start: Start) -> None:
+    gate = Gate()
+    model = ScriptedModel([Reply(text="old", midway=gate), "new"], name="main")
+    kit = await start(model)
+    agent = await kit.agent()
+    running = await kit.post(agent, "long story")
+    await gate.reached.wait()
+    queued = await kit.post(agent, "more of it")
+    await kit.engine.reset(agent.owner, agent.id, reason="enough")
+    for receipt in (running, queued):
+        outcome = await kit.outcome(receipt)
+        assert (outcome.item.fate, outcome.item.reason) == ("cancelled", "reset")
+    assert (await kit.ask(agent, "hello")).reply == "new"
+    assert said(model.requests[-1]) == ["hello"]
+    assert await kit.kinds(agent) == [
+        "start",
+        "user long story",
+        "reset",
+        "user hello",
+        "assistant new",
+    ]
+
+
+async def test_a_reset_keeps_system_messages_that_wait(start: Start) -> None:
+    gate = Gate()
+    kit = await start([Reply(text="old", midway=gate), "noted"])
+    agent = await kit.agent()
+    await kit.post(agent, "go")
+    await gate.reached.wait()
+    system = await kit.post_system(agent, "a child ended")
+    await kit.engine.reset(agent.owner, agent.id)
+    assert (await kit.outcome(system)).reply == "noted"
+
+
+async def test_a_message_written_after_the_reset_stays(start: Start) -> None:
+    gate = Gate()
+    kit = await start([calls("gated"), "fresh"], tools=[gated(gate)])
+    agent = await kit.agent()
+    old = await kit.post(agent, "old")
+    await gate.reached.wait()
+    reset = asyncio.ensure_future(kit.engine.reset(agent.owner, agent.id))
+    await eventually(lambda: kit.engine._warm[agent.id].commands)  # pyright: ignore[reportPrivateUsage]
+    new = await kit.post(agent, "new")
+    await reset
+    assert (await kit.outcome(old)).item.fate == "cancelled"
+    assert (await kit.outcome(new)).reply == "fresh"
+
+
+async def test_ten_resets_in_a_row_are_harmless(start: Start) -> None:
+    kit = await start(lambda request: f"{len(said(request))} lines")
+    agent = await kit.agent()
+    await kit.ask(agent, "hi")
+    await asyncio.gather(*(kit.engine.reset(agent.owner, agent.id) for _ in range(10)))
+    assert (await kit.ask(agent, "hello")).reply == "1 lines"
+    resets = [r for r in await kit.records(agent) if isinstance(r, ResetRecord)]
+    assert len(resets) == 10
+
+
+async def test_a_reset_clears_the_context_for_good(start: Start) -> None:
+    kit = await start(lambda request: f"{len(said(request))} lines")
+    agent = await kit.agent()
+    await kit.ask(agent, "secret")
+    await kit.engine.reset(agent.owner, agent.id)
+    await kit.restart()
+    assert (await kit.ask(agent, "hi")).reply == "1 lines"
+
+
+@pytest.mark.parametrize("command", ["reset", "interrupt", "compact", "delete"])
+async def test_commands_to_another_owner_s_agent_find_nothing(start: Start, command: str) -> None:
+    kit = await start(["ok"])
+    agent = await kit.agent()
+    with pytest.raises(NotFoundError):
+        await getattr(kit.engine, command)(OTHER, agent.id)
+    assert (await kit.ask(agent, "hi")).reply == "ok"
+
+
+async def test_a_deleted_agent_is_gone_and_whoever_waits_is_told(start: Start) -> None:
+    gate = Gate()
+    kit = await start([Reply(text="never", midway=gate)])
+    agent = await kit.agent()
+    receipt = await kit.post(agent, "go")
+    queued = await kit.post(agent, "later")
+    await gate.reached.wait()
+    waiting = [asyncio.ensure_future(kit.outcome(one)) for one in (receipt, queued)]
+    await asyncio.sleep(0)
+    await kit.engine.delete(agent.owner, agent.id)
+    for waiter in waiting:
+        with pytest.raises(NotFoundError):
+            await asyncio.wait_for(waiter, 2)
+    with pytest.raises(NotFoundError):
+        await kit.post(agent, "anybody?")
+    with pytest.raises(NotFoundError):
+        await kit.engine.delete(agent.owner, agent.id)
+
+
+async def test_two_deletes_at_once_delete_once(start: Start) -> None:
+    kit = await start([])
+    agent = await kit.agent()
+    ended = await asyncio.gather(
+        *(kit.engine.delete(agent.owner, agent.id) for _ in range(3)), return_exceptions=True
+    )
+    assert ended.count(None) == 1
+    assert sum(isinstance(error, NotFoundError) for error in ended) == 2
+
+
+async def test_a_rename_a_pin_and_attributes_are_kept(start: Start) -> None:
+    kit = await start([])
+    agent = await kit.agent()
+    update = kit.engine.update
+    await update(agent.owner, agent.id, AgentPatch(name="Trip", pinned=True))
+    await update(agent.owner, agent.id, AgentPatch(attributes={"a": {"b": 1, "c": 2}, "l": [1]}))
+    await update(agent.owner, agent.id, AgentPatch(attributes={"a": {"b": None, "d": 3}, "l": []}))
+    await kit.restart()
+    state = (await kit.fresh(agent)).state
+    assert state.name == "Trip"
+    assert state.pinned_at is not None
+    assert state.attributes == {"a": {"c": 2, "d": 3}, "l": []}
+    await kit.engine.update(agent.owner, agent.id, AgentPatch(name=None, pinned=False))
+    state = (await kit.fresh(agent)).state
+    assert (state.name, state.pinned_at) == (None, None)
+
+
+async def test_a_rename_during_a_tool_loop_changes_nothing_else(start: Start) -> None:
+    gate = Gate()
+
+    def reply(request: ModelRequest) -> Answer:
+        return "done" if last_said(request) == "passed" else calls("gated")
+
+    kit = await start(reply, tools=[gated(gate)])
+    agent = await kit.agent()
+    receipt = await kit.post(agent, "go")
+    await gate.reached.wait()
+    renaming = asyncio.ensure_future(
+        kit.engine.update(agent.owner, agent.id, AgentPatch(name="Now"))
+    )
+    await asyncio.sleep(0)
+    gate.opened.set()
+    assert (await renaming).state.name == "Now"
+    assert (await kit.outcome(receipt)).reply == "done"
+    assert (await kit.fresh(agent)).state.name == "Now"
+    assert gate.count == 1
+
+
+async def test_a_command_that_is_under_way_at_shutdown_is_told(start: Start) -> None:
+    gate = Gate()
+    kit = await start([Reply(text="never", midway=gate)])
+    agent = await kit.agent()
+    await kit.post(agent, "go")
+    await gate.reached.wait()
+    renaming = asyncio.ensure_future(
+        kit.engine.update(agent.owner, agent.id, AgentPatch(name="Late"))
+    )
+    await eventually(lambda: kit.engine._warm[agent.id].commands)  # pyright: ignore[reportPrivateUsage]
+    await kit.engine.stop()
+    ended = (await asyncio.gather(asyncio.wait_for(renaming, 2), return_exceptions=True))[0]
+    assert not isinstance(ended, TimeoutError)
