@@ -5,6 +5,7 @@ import errno
 import hashlib
 import mimetypes
 import os
+import re
 import stat
 from collections.abc import Generator, Iterator, Sequence
 from contextlib import contextmanager
@@ -17,6 +18,7 @@ from retinue.messages import FileReference
 LARGEST_FILE = 64 * 1024 * 1024
 _LONGEST_PATH = 1024
 _LONGEST_NAME = 255
+_ODD = re.compile(r"[\\\x00-\x1f\x7f\ud800-\udfff]")
 _DIRECTORY = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 
 
@@ -153,7 +155,7 @@ def parts_of(path: str, *, is_folder: bool = False) -> tuple[str, ...]:
     for part in parts:
         if part == "..":
             raise UsageError(f"{path!r} leaves the agent's files: use a path without '..'")
-        if "\\" in part or any(ord(letter) < 32 or ord(letter) == 127 for letter in part):
+        if _ODD.search(part):
             raise UsageError(f"{path!r} has a character that file names here may not have")
         if len(part.encode("utf-8", "replace")) > _LONGEST_NAME:
             raise UsageError(f"a name in the path is longer than {_LONGEST_NAME} bytes")
@@ -219,6 +221,8 @@ def _refuse_link(name: str, folder: int) -> None:
 def _entries(folder: int, parts: Sequence[str], recursive: bool) -> Iterator[FileReference]:
     with os.scandir(folder) as entries:
         for entry in entries:
+            if _ODD.search(entry.name):
+                continue  # a program made it, and no path here could name it
             here = [*parts, entry.name]
             if entry.is_file(follow_symlinks=False):
                 yield _reference(here, entry.stat(follow_symlinks=False).st_size)

@@ -2,11 +2,13 @@
 
 import asyncio
 import os
+import resource
 import sqlite3
 import stat
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -45,7 +47,33 @@ def small_disk(tmp_path: Path) -> Iterator[Path]:
     if made.returncode != 0:
         pytest.skip("cannot mount a file system here")
     yield mounted
-    subprocess.run(["umount", "-l", str(mounted)], check=True)
+    run("umount", "-l", str(mounted))
+
+
+@contextmanager
+def file_size_limit(size: int) -> Generator[None]:
+    """Let every write beyond this size fail."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (size, hard))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+
+
+def run(*command: str) -> None:
+    subprocess.run(command, check=True)
+
+
+@pytest.fixture
+def holder(tmp_path: Path) -> Iterator[subprocess.Popen[str]]:
+    """Another process that has the store open."""
+    command = [sys.executable, "-c", HOLDER, str(tmp_path)]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None
+        assert process.stdout.readline() == "open\n"
+        yield process
+        process.kill()
 
 
 async def test_files_are_for_their_owner_only(tmp_path: Path) -> None:
@@ -59,18 +87,13 @@ async def test_files_are_for_their_owner_only(tmp_path: Path) -> None:
     assert "retinue.db" in modes
 
 
-async def test_a_second_process_is_told_the_pid_of_the_first(tmp_path: Path) -> None:
-    holder = subprocess.Popen(
-        [sys.executable, "-c", HOLDER, str(tmp_path)], stdout=subprocess.PIPE, text=True
-    )
-    try:
-        assert holder.stdout is not None
-        assert holder.stdout.readline() == "open\n"
-        with pytest.raises(BusyError, match=str(holder.pid)):
-            await SqliteStore(tmp_path).open()
-    finally:
-        holder.kill()
-        holder.communicate()
+async def test_a_second_process_is_told_the_pid_of_the_first(
+    tmp_path: Path, holder: subprocess.Popen[str]
+) -> None:
+    with pytest.raises(BusyError, match=str(holder.pid)):
+        await SqliteStore(tmp_path).open()
+    holder.kill()
+    holder.wait()
     store = SqliteStore(tmp_path)
     await store.open()
     assert not store.was_clean
@@ -93,7 +116,7 @@ async def test_a_newer_schema_is_refused(tmp_path: Path) -> None:
 )
 async def test_a_damaged_database_is_told_with_the_way_out(tmp_path: Path, damage: bytes) -> None:
     (tmp_path / "retinue.db").write_bytes(damage)
-    with pytest.raises(StoreDamagedError, match="retinue doctor.*serve --rebuild"):
+    with pytest.raises(StoreDamagedError, match=r"retinue doctor.*serve --rebuild"):
         await SqliteStore(tmp_path).open()
     moved = quarantine(tmp_path)
     assert moved is not None
@@ -139,22 +162,28 @@ async def test_a_full_disk_refuses_and_recovers(small_disk: Path) -> None:
     await store.close()
 
 
-async def test_a_disk_that_becomes_read_only_refuses_and_recovers(small_disk: Path) -> None:
-    store = SqliteStore(small_disk / "data")
+async def test_a_write_that_fails_refuses_and_recovers(tmp_path: Path) -> None:
+    store = SqliteStore(tmp_path)
     await store.open()
     agent, _ = await store.create(new_agent())
     await store.admit(post(agent.id, "before"))
-    frozen = ["mount", "-o", "remount,ro", str(small_disk)]
-    if subprocess.run(frozen, check=False, capture_output=True).returncode != 0:
-        await store.close()
-        pytest.skip("open files keep this file system writable")
-    with pytest.raises(StoreFullError):
-        await store.admit(post(agent.id, "refused"))
-    subprocess.run(["mount", "-o", "remount,rw", str(small_disk)], check=True)
+    with file_size_limit((tmp_path / "retinue.db-wal").stat().st_size):
+        with pytest.raises(StoreFullError, match="nothing was stored"):
+            await store.admit(post(agent.id, "x" * 50_000))
+        assert (await store.agent(LOCAL_OWNER, agent.id)).queued == 1
     await store.admit(post(agent.id, "after"))
     texts = [item.body.text for item in await store.open_items(LOCAL_OWNER, agent.id)]
     assert texts == ["before", "after"]
     await store.close()
+
+
+async def test_a_read_only_disk_is_told_at_the_start(small_disk: Path) -> None:
+    store = SqliteStore(small_disk / "data")
+    await store.open()
+    await store.close()
+    run("mount", "-o", "remount,ro", str(small_disk))
+    with pytest.raises(StoreFullError, match="make it writable"):
+        await SqliteStore(small_disk / "data").open()
 
 
 async def test_a_directory_that_cannot_be_made_is_told(tmp_path: Path) -> None:

@@ -1,0 +1,281 @@
+"""The agents' folders follow the store, and are enough to get it back."""
+
+import asyncio
+import json
+from collections.abc import AsyncIterator
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+
+from retinue.errors import StoreDamagedError
+from retinue.ids import LOCAL_OWNER, AgentId
+from retinue.messages import UnknownRecord
+from retinue.stores.folders.comparing import compare
+from retinue.stores.folders.mirror import Mirror
+from retinue.stores.folders.rebuilding import needs_rebuild, open_or_rebuild
+from retinue.stores.port import NewDelivery, Offset, Receipt
+from retinue.stores.sqlite.store import SqliteStore
+from retinue.testing.store_samples import START, Runner, at, chat, new_agent, post
+
+HOLOGRAM = b'{"kind":"hologram", "v":9, "seq":4, "at":"2026-11-16T08:00:02Z", "x":{"y":[1.50]}}'
+
+
+class Home:
+    """A data directory with its store and its mirror."""
+
+    def __init__(self, data: Path) -> None:
+        self.data = data
+        self.store = SqliteStore(data)
+        self.mirror = Mirror(self.store)
+
+    async def open(self) -> None:
+        self.report = await open_or_rebuild(self.store)
+        await self.mirror.start()
+
+    async def close(self) -> None:
+        await self.mirror.stop()
+        await self.store.close()
+
+    async def again(self) -> "Home":
+        """Close, and open anew without the database."""
+        await self.close()
+        self.lose_database()
+        home = Home(self.data)
+        await home.open()
+        return home
+
+    def lose_database(self) -> None:
+        for path in self.data.glob("retinue.db*"):
+            path.unlink()
+
+    def folder(self, agent_id: AgentId) -> Path:
+        return self.data / "agents" / agent_id
+
+    def state(self, agent_id: AgentId) -> dict[str, Any]:
+        return json.loads((self.folder(agent_id) / "state.json").read_bytes())
+
+    def lines(self, agent_id: AgentId) -> list[bytes]:
+        return (self.folder(agent_id) / "history.jsonl").read_bytes().splitlines()
+
+
+@pytest.fixture
+async def home(tmp_path: Path) -> AsyncIterator[Home]:
+    home = Home(tmp_path / "data")
+    await home.open()
+    yield home
+    await home.close()
+
+
+async def conversation(home: Home, channel: str = "a") -> tuple[Runner, Receipt]:
+    """An agent that answered once and has one more message waiting."""
+    store = home.store
+    first = await store.admit(
+        post(new_agent(chat(channel)), "hello", key=f"first {channel}"),
+        offset=Offset(source="telegram", value="41"),
+    )
+    runner = await Runner.claim(store, first.agent_id)
+    await runner.take_turn(first, "hi")
+    out = NewDelivery(key="d1", connector="web", channel="1", text="hi")
+    record = UnknownRecord(seq=4, at=START, kind="hologram", raw=HOLOGRAM)
+    await runner.commit(
+        msgspec.structs.replace(runner.step([lambda seq: record]), deliveries=[out])
+    )
+    second = await store.admit(post(first.agent_id, "and now?", key=f"second {channel}"))
+    return runner, second
+
+
+async def test_a_commit_is_in_the_folder_within_a_second(home: Home) -> None:
+    runner, waiting = await conversation(home)
+    await asyncio.sleep(1.0)
+    lines = home.lines(runner.id)
+    assert [json.loads(line)["seq"] for line in lines] == [1, 2, 3, 4]
+    assert lines[3] == HOLOGRAM
+    descriptor = json.loads((home.folder(runner.id) / "descriptor.json").read_bytes())
+    assert descriptor == {"type": "user", "connector": "web", "userId": "ada", "channelId": "a"}
+    state = home.state(runner.id)
+    assert (state["owner"], state["definition"], state["lifecycle"]) == (
+        "local",
+        "helper",
+        "active",
+    )
+    assert state["lastSnippet"] == "hi"
+    assert [held["item"]["id"] for held in state["inbox"]] == [waiting.item.id]
+    assert await compare(home.store, home.data) == []
+
+
+async def test_every_conversation_goes_on_without_the_database(home: Home) -> None:
+    runner, waiting = await conversation(home)
+    cursor = await home.store.cursor()
+    before = await home.store.agent(LOCAL_OWNER, runner.id)
+    again = await home.again()
+    store = again.store
+    assert again.report is not None
+    assert (again.report.agents, again.report.problems) == (1, [])
+    assert await store.agent(LOCAL_OWNER, runner.id) == before
+    assert await store.find(LOCAL_OWNER, chat("a")) == before
+    assert [item.id for item in await store.open_items(LOCAL_OWNER, runner.id)] == [waiting.item.id]
+    assert (await store.record(LOCAL_OWNER, runner.id, 4)) == UnknownRecord(
+        seq=4, at=at(0).replace(microsecond=0, second=2), kind="hologram", raw=HOLOGRAM
+    )
+    assert dict(await store.waking()) == {runner.id: "foreground"}
+    assert [one.key for one in await store.due_deliveries(at(99), 9)] == ["d1"]
+    assert await store.offset("telegram") == "41"
+    repeat = await store.admit(post(runner.id, "hello", key="first a"))
+    assert repeat.is_repeat
+    assert (repeat.item.fate, repeat.item.body.text) == ("answered", "hello")
+    assert (await store.admit(post(runner.id, "and now?", key="second a"))).is_repeat
+    assert (await store.admit(post(runner.id, "third"))).item.seq == 3
+    assert await store.changes(LOCAL_OWNER, after=cursor, agent_id=None, limit=9) is None
+    resumed = await Runner.claim(store, runner.id)
+    await resumed.take_turn(
+        Receipt(
+            item=waiting.item, agent_id=runner.id, is_new_agent=False, is_repeat=False, position=0
+        )
+    )
+    await again.mirror.stop()
+    assert len(again.lines(runner.id)) == 6
+    assert await compare(store, home.data) == []
+    await store.close()
+
+
+@pytest.mark.parametrize("cut", range(1, 60, 7))
+async def test_a_torn_last_line_costs_only_itself(home: Home, cut: int) -> None:
+    runner, _ = await conversation(home)
+    await home.close()
+    history = home.folder(runner.id) / "history.jsonl"
+    whole = history.read_bytes()
+    history.write_bytes(whole[:-cut])
+    torn = whole[:-cut].splitlines()[3]
+
+    reopened = Home(home.data)
+    await reopened.open()
+    await reopened.store.admit(post(runner.id, "wake the mirror"))
+    await reopened.close()
+    assert history.read_bytes() == whole
+    kept = (home.folder(runner.id) / "history.jsonl.torn").read_bytes()
+    assert kept == torn + b"\n"
+
+
+async def test_a_torn_last_line_is_cut_off_when_rebuilding(home: Home) -> None:
+    runner, _ = await conversation(home)
+    await home.close()
+    history = home.folder(runner.id) / "history.jsonl"
+    history.write_bytes(history.read_bytes()[:-5])
+    again = await home.again()
+    records = await again.store.history(LOCAL_OWNER, runner.id, after=0, limit=9)
+    assert [record.seq for record in records] == [1, 2, 3]
+    await again.close()
+
+
+@pytest.mark.parametrize(
+    ("file", "content"),
+    [
+        ("state.json", b""),
+        ("state.json", b'{"id": "half'),
+        ("descriptor.json", b'{"type":"hologram"}'),
+        ("history.jsonl", b'{"kind":"start","seq":1}\nrubbish\n{"kind":"user","seq":3}\n'),
+        ("history.jsonl", b'{"kind":"start","seq":1}\n{"kind":"user","seq":3}\n'),
+    ],
+)
+async def test_an_unreadable_folder_is_named_and_its_place_kept(
+    home: Home, file: str, content: bytes
+) -> None:
+    bad, _ = await conversation(home, "bad")
+    good, _ = await conversation(home, "good")
+    await home.close()
+    (home.folder(bad.id) / file).write_bytes(content)
+    again = await home.again()
+    assert again.report is not None
+    assert again.report.agents == 1
+    assert f"{bad.id}/{file}" in again.report.problems[0]
+    assert bad.id in (await again.store.facts()).problems[0]
+    assert (await again.store.agent(LOCAL_OWNER, good.id)).id == good.id
+    with pytest.raises(StoreDamagedError, match="set aside"):
+        await again.store.admit(post(bad.id))
+    if file != "descriptor.json":
+        with pytest.raises(StoreDamagedError, match="set aside"):
+            await again.store.create(new_agent(chat("bad")))
+    await again.close()
+    assert (home.folder(bad.id) / file).read_bytes() == content
+
+
+async def test_a_rebuild_that_was_cut_off_is_begun_again(home: Home) -> None:
+    runner, _ = await conversation(home)
+    await home.close()
+    (home.data / "rebuilding").touch()
+    assert needs_rebuild(home.data)
+    again = Home(home.data)
+    await again.open()
+    assert again.report is not None
+    assert again.report.agents == 1
+    assert (await again.store.agent(LOCAL_OWNER, runner.id)).queued == 1
+    await again.close()
+    assert not needs_rebuild(home.data)
+
+
+async def test_a_deleted_agent_takes_its_folder_along(home: Home) -> None:
+    runner, _ = await conversation(home)
+    await asyncio.sleep(0.6)
+    assert home.folder(runner.id).exists()
+    await home.store.delete(LOCAL_OWNER, runner.id)
+    await home.mirror.stop()
+    assert not home.folder(runner.id).exists()
+
+
+async def test_changes_without_a_mirror_are_caught_up(home: Home) -> None:
+    runner, _ = await conversation(home)
+    gone, _ = await conversation(home, "gone")
+    await home.mirror.stop()
+    await runner.append("while nobody followed")
+    await home.store.delete(LOCAL_OWNER, gone.id)
+    late = Mirror(home.store)
+    await late.start()
+    await late.stop()
+    assert len(home.lines(runner.id)) == 5
+    assert not home.folder(gone.id).exists()
+    assert await compare(home.store, home.data) == []
+
+
+async def test_a_history_that_is_not_the_stores_is_put_aside(home: Home) -> None:
+    runner, _ = await conversation(home)
+    await home.mirror.stop()
+    history = home.folder(runner.id) / "history.jsonl"
+    history.write_bytes(b'{"kind":"user","seq":77}\n')
+    await runner.append("next")
+    late = Mirror(home.store)
+    await late.start()
+    await late.stop()
+    assert len(home.lines(runner.id)) == 5
+    assert list(home.folder(runner.id).glob("history.jsonl.aside-*"))
+
+
+async def test_a_mirror_that_cannot_write_says_so_and_recovers(home: Home) -> None:
+    await home.mirror.stop()
+    agents = home.data / "agents"
+    agents.write_text("in the way")
+    late = Mirror(home.store)
+    await late.start()
+    receipt = await home.store.admit(post(new_agent(chat("b"))))
+    await asyncio.sleep(0.4)
+    assert "behind" in late.problem
+    agents.unlink()
+    await asyncio.sleep(1.5)
+    await late.stop()
+    assert late.problem == ""
+    assert len(home.lines(receipt.agent_id)) == 1
+
+
+async def test_comparing_names_what_differs(home: Home) -> None:
+    runner, _ = await conversation(home)
+    await home.mirror.stop()
+    state = home.folder(runner.id) / "state.json"
+    state.write_bytes(state.read_bytes().replace(b'"helper"', b'"other"'))
+    stray = home.folder(AgentId("a" * 24))
+    stray.mkdir()
+    differences = await compare(home.store, home.data)
+    assert differences == [
+        f"{home.folder(runner.id)}: definition differs from the store",
+        f"{stray} is not in the store",
+    ]

@@ -1,0 +1,104 @@
+"""An agent's files: nothing gets out of the tree, and nothing half-written stays."""
+
+import os
+from pathlib import Path
+
+import pytest
+
+from retinue.errors import NotFoundError, RetinueError, UsageError
+from retinue.ids import AgentId, new_agent_id
+from retinue.stores.trees import FileTree, FileTrees
+
+
+@pytest.fixture
+def tree(tmp_path: Path) -> FileTree:
+    return FileTrees(tmp_path, largest_file=1000).tree(new_agent_id())
+
+
+async def test_what_is_written_is_read_and_listed(tree: FileTree) -> None:
+    written = await tree.write("/notes/a.txt", b"one")
+    await tree.append("notes/a.txt", b" two")
+    await tree.write("b.png", b"x")
+    assert await tree.read("notes/a.txt") == b"one two"
+    assert (written.path, written.mime_type, written.size) == ("/notes/a.txt", "text/plain", 3)
+    assert [file.path for file in await tree.list()] == ["/b.png"]
+    everything = await tree.list(recursive=True)
+    assert [file.path for file in everything] == ["/b.png", "/notes/a.txt"]
+    assert (await tree.stat("/notes/a.txt")).size == 7
+    await tree.delete("/b.png")
+    with pytest.raises(NotFoundError):
+        await tree.read("/b.png")
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        "../x",
+        "/a/../../x",
+        "a\\b",
+        "a\x00b",
+        "a\nb",
+        "x" * 1025,
+        f"/{'x' * 256}",
+        "/",
+        "",
+        ".",
+        "a\ud800b",
+        "a\udc80b",
+    ],
+)
+async def test_a_path_that_could_leave_or_hide_is_refused(tree: FileTree, path: str) -> None:
+    with pytest.raises(UsageError):
+        await tree.write(path, b"x")
+    with pytest.raises(RetinueError):
+        await tree.read(path)
+
+
+async def test_links_are_never_followed(tree: FileTree, tmp_path: Path) -> None:
+    secret = tmp_path / "secret"
+    secret.mkdir()
+    (secret / "file").write_bytes(b"secret")
+    await tree.write("a.txt", b"x")
+    root = Path(tree.real_path("/"))
+    (root / "folder").symlink_to(secret)
+    (root / "file").symlink_to(secret / "file")
+    for path in ("folder/file", "file"):
+        with pytest.raises(UsageError):
+            await tree.read(path)
+        with pytest.raises(UsageError):
+            await tree.write(path, b"overwritten")
+        with pytest.raises(UsageError):
+            tree.real_path(path)
+    assert [file.path for file in await tree.list(recursive=True)] == ["/a.txt"]
+    assert (secret / "file").read_bytes() == b"secret"
+
+
+async def test_a_name_that_is_not_text_does_not_spoil_a_listing(tree: FileTree) -> None:
+    await tree.write("a.txt", b"x")
+    (Path(tree.real_path("/")) / os.fsdecode(b"\xff\xfe")).write_bytes(b"x")
+    assert [file.name for file in await tree.list()] == ["a.txt"]
+
+
+async def test_a_file_that_is_too_large_is_refused(tree: FileTree) -> None:
+    await tree.write("a", b"x" * 1000)
+    for refused in (tree.write("b", b"x" * 1001), tree.append("a", b"x")):
+        with pytest.raises(UsageError, match="1001"):
+            await refused
+    assert [file.name for file in await tree.list()] == ["a"]
+
+
+async def test_folders_and_pipes_are_not_files(tree: FileTree) -> None:
+    await tree.write("folder/a", b"x")
+    os.mkfifo(Path(tree.real_path("/")) / "pipe")
+    for path in ("folder", "pipe"):
+        with pytest.raises(RetinueError):
+            await tree.read(path)
+    with pytest.raises(UsageError):
+        await tree.write("folder", b"x")
+    with pytest.raises(UsageError):
+        await tree.write("folder/a/b", b"x")
+
+
+def test_only_an_agent_has_a_tree(tmp_path: Path) -> None:
+    with pytest.raises(RetinueError):
+        FileTrees(tmp_path).tree(AgentId("../../etc"))
