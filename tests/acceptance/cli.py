@@ -23,7 +23,7 @@ SCRIPT = [
         "after_tools": 0,
         "reply": {
             "thinking": "A note, then.",
-            "calls": [{"name": "files_write", "arguments": {"path": "/note.md", "text": "$1"}}],
+            "calls": [{"name": "files_write", "arguments": {"path": "/note.md", "content": "$1"}}],
         },
     },
     {"when": "^note", "reply": {"text": "**Noted.**\n\n- one\n- two"}},

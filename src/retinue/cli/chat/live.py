@@ -58,6 +58,8 @@ def _tools(transcript: Transcript, spinner: str, width: int) -> list[Line]:
 
 def _queue(transcript: Transcript, width: int) -> list[Line]:
     waiting = transcript.queued
+    if len(waiting) == len(transcript.items) and not transcript.parts and not transcript.tools:
+        waiting = waiting[1:]  # the first one is about to begin
     lines = [
         ("class:notice", one_line(f"⋯ queued {position}: {item.text}", width - 1))
         for position, item in enumerate(waiting[:_QUEUE_SHOWN], 1)
