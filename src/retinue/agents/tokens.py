@@ -10,6 +10,7 @@ from retinue.messages import CallPart, Content, Part, TextContent
 
 CHARACTERS_PER_TOKEN = 4
 IMAGE_PLACEHOLDER = "<image>"
+LARGEST_CORRECTION = 4.0
 
 _encoder = msgspec.json.Encoder()
 
@@ -37,5 +38,6 @@ def corrected_tokens(estimate: int, last: TokenSnapshot | None, model: str) -> i
     """Scale the estimate by how far off it was at the last call to the same model."""
     if last is None or last.model != model or last.estimated < 100 or last.reported <= 0:
         return estimate
-    ratio = min(4.0, max(0.25, last.reported / last.estimated))
+    ratio = last.reported / last.estimated
+    ratio = min(LARGEST_CORRECTION, max(1 / LARGEST_CORRECTION, ratio))
     return round(estimate * ratio)

@@ -65,7 +65,7 @@ class Committer:
             _abandon(work)  # the command came before there was anything to break off
             raise Interrupted
         task = asyncio.current_task()
-        warm.begin_work(is_tool=is_tool)
+        warm.begin_work(task, is_tool=is_tool)
         try:
             return await work
         except asyncio.CancelledError:

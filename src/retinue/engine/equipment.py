@@ -2,11 +2,11 @@
 
 from collections.abc import Mapping
 
-from retinue.agents.tokens import corrected_tokens, estimated_tokens
+from retinue.agents.tokens import LARGEST_CORRECTION, corrected_tokens, estimated_tokens
 from retinue.clock import Clock
 from retinue.definitions.catalog import Catalog
 from retinue.engine.actions import Pressure
-from retinue.engine.compaction import pressure_of
+from retinue.engine.compaction import WARNING, pressure_of
 from retinue.engine.limits import Limits
 from retinue.engine.prompting import Plan, Planner
 from retinue.engine.warm import Warm
@@ -50,8 +50,9 @@ class Equipment:
         """Ask for the tools at most five times a second: it looks at files."""
         now = self._clock.monotonic()
         if now >= self._tools_until:
+            # Set first: whoever asks meanwhile takes what is known instead of asking too.
+            self._tools_until = now + _TOOLS_FRESH_SECONDS if self._known_tools else now
             self._known_tools = await self._toolbox.tools()
-            self._tools_until = now + _TOOLS_FRESH_SECONDS
         return self._known_tools
 
     async def model(self, warm: Warm, plan: Plan) -> tuple[Model, int]:
@@ -67,9 +68,11 @@ class Equipment:
         return model, len(names)
 
     def pressure(self, warm: Warm) -> Pressure:
+        estimate, limit = self.estimate(warm), self.limit(warm)
+        if estimate * LARGEST_CORRECTION < limit * WARNING:
+            return "low"  # whatever the correction; nearly every call ends here
         last = warm.state.tokens
-        tokens = corrected_tokens(self.estimate(warm), last, last.model if last else "")
-        return pressure_of(tokens, self.limit(warm))
+        return pressure_of(corrected_tokens(estimate, last, last.model if last else ""), limit)
 
     def limit(self, warm: Warm) -> int:
         limit = self.limits.context_tokens

@@ -32,11 +32,15 @@ class CallContext:
     definition: str
     call_id: CallId
     idempotency_key: str
-    files: AgentFiles
+    trees: FileTrees
     grants: Sequence[str]
     show: Callable[[str], None]
     clock: Clock
     posts: list[Post] = field(default_factory=list[Post])
+
+    @property
+    def files(self) -> AgentFiles:
+        return self.trees.tree(self.agent_id)
 
     def progress(self, text: str) -> None:
         self.show(clean_text(text))
@@ -132,7 +136,7 @@ class Tooling:
             definition=warm.definition,
             call_id=call.id,
             idempotency_key=f"{warm.id}/{step}/{call.id}",
-            files=self._trees.tree(warm.id),
+            trees=self._trees,
             grants=warm.state.grants,
             show=show,
             clock=self._clock,

@@ -164,9 +164,9 @@ class Warm:
         if self._working is not None:
             self._working.cancel()
 
-    def begin_work(self, *, is_tool: bool) -> None:
-        """From here on the current task may be interrupted, until `end_work`."""
-        self._working = asyncio.current_task()
+    def begin_work(self, task: asyncio.Task[Any] | None, *, is_tool: bool) -> None:
+        """From here on this task may be interrupted, until `end_work`."""
+        self._working = task
         self.is_running_tools = is_tool
 
     def end_work(self) -> None:
