@@ -48,9 +48,21 @@ const FORBIDDEN = new Set(
   ),
 );
 
+/** The same as HTML, so that each of the two sieves has to hold alone. */
+function renderHtml(html: string): HTMLElement {
+  const page = document.createElement("div");
+  page.append(sanitise(html));
+  return page;
+}
+
 describe("a hostile text", () => {
-  test.each(HOSTILE)("does nothing: %s", (markdown) => {
-    for (const element of render(markdown).querySelectorAll("*")) {
+  const ways = HOSTILE.flatMap((text) => [
+    { way: "Markdown", text, page: () => render(text) },
+    { way: "HTML", text, page: () => renderHtml(text) },
+  ]);
+
+  test.each(ways)("does nothing as $way: $text", ({ page }) => {
+    for (const element of page().querySelectorAll("*")) {
       expect(FORBIDDEN).not.toContain(element.localName);
       for (const { name, value } of element.attributes) {
         expect(name).not.toMatch(/^on|^style$|^id$|^name$|^ping$|^srcset$|^poster$/);
@@ -67,6 +79,8 @@ describe("a hostile text", () => {
     expect(render("[click](javascript:alert(1))").textContent).toContain("click");
     const code = render("```html\n<img src=x>\n```").querySelector("code");
     expect(code?.textContent).toContain("<img src=x>");
+    expect(render("<script>alert(1)</script>").textContent).toContain("<script>alert(1)</script>");
+    expect(render("use the <select> element").textContent).toContain("the <select> element");
   });
 });
 
@@ -91,6 +105,13 @@ describe("a friendly text", () => {
       "/api/agents/a/files/attachments/x.png",
     );
     expect(render("![x](data:image/png;base64,AAAA)").querySelector("img")).not.toBeNull();
+  });
+
+  test("may use plain HTML", () => {
+    const page = render('H<sub>2</sub>O<br><a href="https://ok.example">ok</a>\n\n<!-- quiet -->');
+    expect(page.querySelector("sub")?.textContent).toBe("2");
+    expect(page.querySelector("a")?.getAttribute("href")).toBe("https://ok.example");
+    expect(page.textContent).not.toContain("quiet");
   });
 
   test("has tables, tasks and code with its language", () => {

@@ -192,6 +192,9 @@ export type LoggedIn = { owner: string };
 /** A one-time code from the printed link, or the token. */
 export type Login = { code?: string; token?: string };
 
+/** A code that logs one browser in, once, within ten minutes. */
+export type LoginCode = { code: string };
+
 /** A message, where it is, and what became of it. */
 export type MessageAnswer = {
   agentId: string;

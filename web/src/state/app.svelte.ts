@@ -14,7 +14,7 @@ import { seen } from "./seen.svelte";
 type Phase = "starting" | "ready" | "signed-out";
 
 const LIST_PAGE = 100;
-const SEND_RETRIES_MS = [400, 1000, 2500];
+const SEND_RETRIES_MS = [400, 1200];
 
 const pause = (milliseconds: number) => new Promise((done) => setTimeout(done, milliseconds));
 

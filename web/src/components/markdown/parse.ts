@@ -7,11 +7,30 @@ export interface MarkdownBlock {
   html: string;
 }
 
+const TAG = /<[^>]*>?/g;
+const VALUE = `\\s*=\\s*(?:"[^"<>]*"|'[^'<>]*'|[\\w./:#?&=%+-]+)`;
+const ATTRIBUTE = `\\s+(?:open|(?:alt|align|colspan|href|rowspan|src|start|title|width|height)${VALUE})`;
+const NAMES =
+  "a abbr b blockquote br code dd del details dl dt em h1 h2 h3 h4 h5 h6 hr i img ins kbd li mark ol " +
+  "p pre q s samp small strong sub summary sup table tbody td tfoot th thead tr u ul var";
+const PLAIN_TAG = new RegExp(`^</?(?:${NAMES.replaceAll(" ", "|")})(?:${ATTRIBUTE})*\\s*/?>$`, "i");
+const COMMENT = /<!--[\s\S]*?(?:-->|$)/g;
+
+const escaped = (text: string) => text.replaceAll("<", "&lt;").replaceAll(">", "&gt;");
+
+/** HTML inside Markdown: plain tags stay tags, and everything else is text that people can see. */
+function plainHtml(html: string): string {
+  return html
+    .replace(COMMENT, "")
+    .replace(TAG, (tag) => (PLAIN_TAG.test(tag) ? tag : escaped(tag)));
+}
+
 const marked = new Marked({
   gfm: true,
   renderer: {
     // No form elements: a task's box is a character.
     checkbox: ({ checked }) => (checked ? "☑ " : "☐ "),
+    html: ({ text }) => plainHtml(text),
   },
 });
 

@@ -1,0 +1,90 @@
+"""One server and one browser for each test process; a fresh browser profile for each test."""
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Browser, BrowserContext, Page, sync_playwright
+
+from tests.browser.hostile import ANSWERS
+from tests.browser.house import House, make_project
+from tests.browser.window import Window, watched
+
+CHROMIUM = Path("/usr/bin/chromium")
+FLAGS = [
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-quic",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+]
+STATIC = Path(__file__).resolve().parents[2] / "src/retinue/server/static/index.html"
+
+Profile = Callable[..., BrowserContext]
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    here = Path(__file__).parent
+    for item in items:
+        if here in item.path.parents:
+            item.add_marker(pytest.mark.browser)
+
+
+@pytest.fixture(scope="session")
+def browser() -> Iterator[Browser]:
+    assert CHROMIUM.exists(), "the browser tests need Debian's chromium: run `make system`"
+    assert STATIC.exists(), "the browser tests need the built web app: run `make web`"
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=FLAGS)
+        yield browser
+        browser.close()
+
+
+@pytest.fixture(scope="session")
+def house(tmp_path_factory: pytest.TempPathFactory) -> Iterator[House]:
+    house = House(make_project(tmp_path_factory.mktemp("project"), ANSWERS))
+    house.start()
+    yield house
+    house.stop()
+
+
+@pytest.fixture
+def profile(browser: Browser) -> Iterator[Profile]:
+    """Make browser profiles that have never been here."""
+    made: list[BrowserContext] = []
+
+    def make(*, width: int = 1280, height: int = 800, is_phone: bool = False) -> BrowserContext:
+        context = browser.new_context(
+            viewport={"width": width, "height": height}, has_touch=is_phone, is_mobile=is_phone
+        )
+        context.set_default_timeout(15_000)
+        made.append(context)
+        return context
+
+    yield make
+    for context in made:
+        context.close()
+
+
+@pytest.fixture
+def visit(profile: Profile, house: House) -> Callable[..., Window]:
+    """Open windows of a browser that is signed in, all of one profile."""
+    contexts: list[BrowserContext] = []
+
+    def open_window(path: str = "/", **look: int | bool) -> Window:
+        if not contexts:
+            context = profile(**look)
+            response = context.request.post(
+                f"{house.base}/api/login",
+                data={"token": house.token},
+                headers={"Origin": house.base, "X-Retinue": "1"},
+            )
+            assert response.ok, response.text()
+            contexts.append(context)
+        page: Page = watched(contexts[0].new_page(), house.base)
+        page.goto(f"{house.base}{path}")
+        return Window(page)
+
+    return open_window

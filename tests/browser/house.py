@@ -1,0 +1,157 @@
+"""A project with a real server process, for browsers to visit."""
+
+import json
+import os
+import re
+import signal
+import socket
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import httpx2
+
+RETINUE = Path(sys.executable).with_name("retinue")
+START_SECONDS = 30
+
+AGENTS = {
+    "assistant": "General things.",
+    "clerk": "Keeps lists.",
+    "stranger": "Says what must do no harm.",
+}
+TOOLS = '''
+import asyncio
+from pathlib import Path
+
+from retinue import ToolContext, tool
+
+
+@tool(effect="pure")
+async def weigh(ctx: ToolContext, thing: str) -> dict[str, object]:
+    """Weigh a thing."""
+    return {"thing": thing, "grams": 250}
+
+
+@tool(effect="pure")
+async def hold(ctx: ToolContext, gate: str) -> str:
+    """Wait until a gate opens."""
+    for second in range(600):
+        if (Path(__file__).parent.parent / "gates" / gate).exists():
+            return "The gate is open."
+        ctx.progress(f"waited {second} times")
+        await asyncio.sleep(0.05)
+    return "The gate stayed shut."
+'''
+
+
+def make_project(folder: Path, answers: list[dict[str, Any]]) -> Path:
+    """Write a project: the built-in model, two tools, and a stranger whose words are scripted."""
+    for name in ("agents", "tools", "gates"):
+        (folder / name).mkdir(parents=True)
+    (folder / "retinue.toml").write_text('model = "offline"\n[limits]\ncoalesceWindowMs = 0\n')
+    (folder / "script.json").write_text(json.dumps(answers))
+    (folder / "tools" / "tools.py").write_text(TOOLS)
+    for name, description in AGENTS.items():
+        model = 'model = "scripted:script.json"\n' if name == "stranger" else ""
+        (folder / "agents" / f"{name}.toml").write_text(
+            f'name = "{name}"\ndisplayName = "{name.title()}"\ndescription = "{description}"\n'
+            f'systemPrompt = "You help."\n{model}'
+        )
+    return folder
+
+
+def free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return probe.getsockname()[1]
+
+
+class House:
+    """One project and the server process that serves it; it can be killed and started again."""
+
+    def __init__(self, project: Path) -> None:
+        self.project = project
+        self.port = free_port()
+        self.base = f"http://127.0.0.1:{self.port}"
+        self.link = ""
+        self._process: subprocess.Popen[str] | None = None
+
+    def start(self) -> None:
+        environment = {name: os.environ[name] for name in ("PATH", "HOME") if name in os.environ}
+        with (self.project / "server.log").open("a") as log:
+            self._process = subprocess.Popen(
+                [RETINUE, "serve", "--dir", self.project, "--port", str(self.port)],
+                stdout=subprocess.PIPE,
+                stderr=log,
+                text=True,
+                env={**environment, "PYTHONUTF8": "1", "PYTHONUNBUFFERED": "1"},
+            )
+        self.link = self._printed_link()
+        self._wait_until_it_answers()
+
+    def _printed_link(self) -> str:
+        assert self._process is not None and self._process.stdout is not None
+        printed: list[str] = []
+        for line in self._process.stdout:
+            printed.append(line)
+            if found := re.search(r"https?://\S+#login=\S+", line):
+                return found.group()
+        log = (self.project / "server.log").read_text()
+        raise AssertionError(f"the server printed no link: {''.join(printed)}{log}")
+
+    def _wait_until_it_answers(self) -> None:
+        end = time.monotonic() + START_SECONDS
+        while time.monotonic() < end:
+            try:
+                if httpx2.get(f"{self.base}/api/health").is_success:
+                    return
+            except httpx2.TransportError:
+                time.sleep(0.05)
+        raise AssertionError("the server does not answer")
+
+    def stop(self, how: signal.Signals = signal.SIGTERM) -> None:
+        process, self._process = self._process, None
+        if process is None:
+            return
+        process.send_signal(how)
+        try:
+            process.wait(10)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            process.wait()
+        if process.stdout is not None:
+            process.stdout.close()
+
+    def kill(self) -> None:
+        self.stop(signal.SIGKILL)
+
+    def open_gate(self, gate: str) -> None:
+        (self.project / "gates" / gate).touch()
+
+    @property
+    def token(self) -> str:
+        return (self.project / ".retinue" / "token").read_text().strip()
+
+    def call(self, method: str, path: str, body: dict[str, Any] | None = None) -> Any:
+        """Ask the API, as another client would."""
+        response = httpx2.request(
+            method,
+            f"{self.base}{path}",
+            json=body,
+            headers={"Authorization": f"Bearer {self.token}"},
+            timeout=30,
+        )
+        assert response.is_success, f"{method} {path}: {response.status_code} {response.text}"
+        return response.json() if response.content else None
+
+    def begin(self, definition: str, name: str | None = None) -> str:
+        body = {"definition": definition, **({"name": name} if name else {})}
+        return self.call("POST", "/api/agents", body)["id"]
+
+    def say(self, agent_id: str, text: str) -> None:
+        """Send a message and wait until it has its fate."""
+        path = f"/api/agents/{agent_id}/messages"
+        sent = self.call("POST", path, {"content": text})
+        self.call("GET", f"{path}/{sent['id']}?wait=20")

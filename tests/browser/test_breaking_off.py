@@ -1,0 +1,79 @@
+"""The server goes away and comes back, and nothing is lost or shown twice."""
+
+from collections.abc import Callable
+
+from playwright.sync_api import expect
+
+from tests.browser.house import House
+from tests.browser.window import Window
+
+Visit = Callable[..., Window]
+
+
+def test_a_window_goes_on_by_itself_after_the_server_was_killed(visit: Visit, house: House) -> None:
+    window = visit()
+    window.begin()
+    window.say("hello")
+    expect(window.answers()).to_have_count(1)
+    window.page.evaluate("window.wasNotReloaded = true")
+
+    house.kill()
+    expect(window.page.get_by_text("Connection lost")).to_be_visible()
+    window.message.fill("are you there?")
+    window.message.press("Enter")
+    expect(window.page.get_by_role("alert")).to_contain_text("Not sent")
+    expect(window.message).to_have_value("are you there?")
+
+    house.start()
+    expect(window.page.get_by_text("Connection lost")).to_have_count(0)
+    window.message.press("Enter")
+    expect(window.message).to_have_value("")
+    expect(window.bubbles()).to_have_text(["hello", "are you there?"])
+    expect(window.answers()).to_have_count(2)
+    house.say(window.place(), "hello from elsewhere")
+    expect(window.answers()).to_have_count(3)
+    assert window.page.evaluate("window.wasNotReloaded")
+    assert window.trouble == []
+
+
+def test_an_answer_that_a_crash_cut_is_given_once(visit: Visit, house: House) -> None:
+    window = visit()
+    window.begin()
+    window.say("count to 1000")
+    expect(window.answers()).to_contain_text("1, 2, 3")
+    house.kill()
+    expect(window.answers()).to_have_count(0)
+    house.start()
+    expect(window.answers()).to_contain_text("999, 1000.")
+    window.rests()
+    expect(window.answers()).to_have_count(1)
+    expect(window.bubbles()).to_have_text("count to 1000")
+
+
+def test_a_page_that_opens_while_the_server_is_down_connects_later(
+    visit: Visit, house: House
+) -> None:
+    window = visit()
+    expect(window.list).to_be_visible()
+    window.page.route("**/api/**", lambda route: route.abort())
+    window.page.route_web_socket("**/api/ws", lambda socket: socket.close())
+    window.page.reload()
+    expect(window.page.get_by_text("cannot be reached")).to_be_visible()
+    window.page.unroute_all()
+    window.page.reload()
+    expect(window.list).to_be_visible()
+
+
+def test_without_sockets_the_same_arrives_as_server_sent_events(visit: Visit, house: House) -> None:
+    window = visit()
+    window.page.add_init_script(
+        "window.WebSocket = class { constructor() { setTimeout(() => this.onclose?.(), 0); }"
+        " close() {} send() {} }"
+    )
+    window.page.reload()
+    expect(window.list).to_be_visible()
+    window.begin()
+    window.say("count to 1000")
+    expect(window.answers()).to_contain_text("1, 2, 3")
+    expect(window.answers()).to_contain_text("999, 1000.")
+    expect(window.answers()).to_have_count(1)

@@ -1,0 +1,38 @@
+"""The first visit, by the printed link and without it."""
+
+import re
+
+from playwright.sync_api import expect
+
+from tests.browser.conftest import Profile
+from tests.browser.house import House
+from tests.browser.window import Window, watched
+
+
+def test_the_printed_link_signs_a_browser_in_and_leaves_no_trace_in_its_address(
+    profile: Profile, house: House
+) -> None:
+    window = Window(watched(profile().new_page(), house.base))
+    window.page.goto(house.link)
+    expect(window.list).to_be_visible()
+    assert window.page.url == f"{house.base}/"
+    window.page.reload()
+    expect(window.list).to_be_visible()
+    assert window.page.evaluate("document.cookie") == ""
+    assert window.trouble == []
+
+
+def test_a_browser_that_is_not_signed_in_is_told_what_to_do_and_takes_the_token(
+    profile: Profile, house: House
+) -> None:
+    page = watched(profile().new_page(), house.base)
+    page.goto(f"{house.base}/#login=used-up")
+    expect(page.get_by_text("retinue open")).to_be_visible()
+    expect(page.get_by_role("alert")).to_contain_text("too old")
+    field = page.get_by_label(re.compile("paste"))
+    field.fill("wrong")
+    field.press("Enter")
+    expect(page.get_by_role("alert")).to_contain_text("token")
+    field.fill(house.token)
+    field.press("Enter")
+    expect(Window(page).list).to_be_visible()
