@@ -27,6 +27,7 @@ def _decoder(kind: type[T]) -> "msgspec.json.Decoder[T]":
     return msgspec.json.Decoder(kind)
 
 
+@cache
 def _names(kind: type[Struct]) -> list[str]:
     return [field.encode_name for field in msgspec.structs.fields(kind)]
 

@@ -3,7 +3,7 @@
 from collections.abc import Collection, Mapping
 from urllib.parse import unquote_to_bytes
 
-from starlette.datastructures import Headers, MutableHeaders
+from starlette.datastructures import Headers
 from starlette.requests import cookie_parser
 from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
@@ -29,6 +29,7 @@ HEADERS: Mapping[str, str] = {
 }
 """On every answer that does not say otherwise."""
 
+_RAW_HEADERS = [(name.lower().encode(), value.encode()) for name, value in HEADERS.items()]
 _SAFE_METHODS = frozenset({"GET", "HEAD", "OPTIONS"})
 
 
@@ -148,9 +149,9 @@ def _check_path(scope: Scope) -> None:
 def _with_headers(send: Send) -> Send:
     async def send_with_headers(message: Message) -> None:
         if message["type"] in ("http.response.start", "websocket.http.response.start"):
-            headers = MutableHeaders(scope=message)
-            for name, value in HEADERS.items():
-                headers.setdefault(name, value)
+            given: list[tuple[bytes, bytes]] = message["headers"]
+            names = {name for name, _ in given}
+            message["headers"] = given + [one for one in _RAW_HEADERS if one[0] not in names]
         await send(message)
 
     return send_with_headers
