@@ -1,15 +1,18 @@
 """Runs the real command line: projects, processes, a server."""
 
+import contextlib
+import io
 import json
 import os
 import signal
 import subprocess
 import sys
 from collections.abc import Generator, Mapping
-from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+
+from retinue.cli.main import run
 
 RETINUE = Path(sys.executable).with_name("retinue")
 SCRIPT = [
@@ -89,6 +92,15 @@ def retinue(
     return Done(code=done.returncode, out=done.stdout, err=done.stderr)
 
 
+def look(*arguments: str | Path, project: Path | None = None) -> Done:
+    """Run one more command in this process: the same code, without the start of a new one."""
+    where = [] if project is None else ["--dir", str(project)]
+    out, err = io.StringIO(), io.StringIO()
+    with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
+        code = run([*map(str, arguments), *where])
+    return Done(code=code, out=out.getvalue(), err=err.getvalue())
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Server:
     """A server that runs."""
@@ -99,7 +111,7 @@ class Server:
     problems: list[Any]
 
 
-@contextmanager
+@contextlib.contextmanager
 def serving(project: Path, *arguments: str) -> Generator[Server]:
     """Start a server and stop it as a person would."""
     process = subprocess.Popen(

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from retinue.cli.main import COMMANDS
-from tests.acceptance.cli import RETINUE, environment, make_project, retinue
+from tests.acceptance.cli import RETINUE, environment, look, make_project, retinue
 
 
 @pytest.fixture
@@ -49,13 +49,13 @@ def test_a_mistyped_command_is_a_usage_error_with_a_hint() -> None:
     [(), ("send", "helper"), ("show",), ("agents", "--kind", "alien"), ("serve", "--port", "x")],
 )
 def test_wrong_usage_exits_with_two(arguments: tuple[str, ...]) -> None:
-    done = retinue(*arguments)
+    done = look(*arguments)
     assert done.code == 2
     assert "Traceback" not in done.err
 
 
 def test_a_usage_error_is_json_when_json_was_asked_for() -> None:
-    done = retinue("send", "helper", "--json")
+    done = look("send", "helper", "--json")
     assert done.code == 2
     assert json.loads(done.err)["error"]["code"] == "usage"
 
@@ -73,7 +73,7 @@ def test_init_writes_a_project_that_loads_and_answers(tmp_path: Path) -> None:
     assert done.code == 0
     assert "Model: offline" in done.out
     assert "wrote  .gitignore" in done.out
-    checked = retinue("definitions", project=tmp_path / "new")
+    checked = look("definitions", project=tmp_path / "new")
     assert (checked.code, checked.err) == (0, "")
     answer = retinue(
         "send", "assistant", 'call note_down {"text": "x"}', "--wait", "--dir", tmp_path / "new"
@@ -86,7 +86,7 @@ def test_init_keeps_what_is_there_and_says_so(tmp_path: Path) -> None:
     done = retinue("init", tmp_path)
     assert "kept   retinue.toml" in done.out
     assert (tmp_path / "retinue.toml").read_text() == 'model = "openai:gpt-5"\n'
-    again = retinue("init", tmp_path, "--json").json()
+    again = look("init", tmp_path, "--json").json()
     assert again["written"] == []
     assert again["model"] == "openai:gpt-5"
 
@@ -96,9 +96,9 @@ def test_init_takes_a_model_and_finds_keys(tmp_path: Path) -> None:
     done = retinue("init", tmp_path / "a", env=env)
     assert "ANTHROPIC_API_KEY is set" in done.out
     assert "sk-secret" not in done.out
-    retinue("init", tmp_path / "b", "--model", "ollama:qwen3:8b")
+    look("init", tmp_path / "b", "--model", "ollama:qwen3:8b")
     assert 'model = "ollama:qwen3:8b"' in (tmp_path / "b" / "retinue.toml").read_text()
-    assert retinue("init", tmp_path / "c", "--model", "qwen").code == 1
+    assert look("init", tmp_path / "c", "--model", "qwen").code == 1
     assert not (tmp_path / "c").exists()
 
 
@@ -107,13 +107,13 @@ def test_a_directory_that_is_no_project_is_refused_and_left_alone(tmp_path: Path
     assert done.code == 1
     assert "retinue init" in done.err
     assert list(tmp_path.iterdir()) == []
-    assert "no directory" in retinue("agents", project=tmp_path / "missing").err
+    assert "no directory" in look("agents", project=tmp_path / "missing").err
 
 
 def test_the_project_comes_from_the_environment_or_is_here(project: Path) -> None:
     assert retinue("agents", env={"RETINUE_DIR": str(project)}).out.startswith("No agents yet")
     assert retinue("agents", cwd=project).out.startswith("No agents yet")
-    assert retinue("--dir", project, "agents").out.startswith("No agents yet")
+    assert look("--dir", project, "agents").out.startswith("No agents yet")
 
 
 def test_wrong_settings_are_told_by_file_and_key_without_a_traceback(project: Path) -> None:
@@ -122,8 +122,8 @@ def test_wrong_settings_are_told_by_file_and_key_without_a_traceback(project: Pa
     assert done.code == 1
     assert "retinue.toml: server.port: expected" in done.err
     assert "Traceback" not in done.err
-    assert "Traceback" in retinue("agents", "--debug", project=project).err
-    failure = json.loads(retinue("agents", "--json", project=project).err)
+    assert "Traceback" in look("agents", "--debug", project=project).err
+    failure = json.loads(look("agents", "--json", project=project).err)
     assert failure["error"]["code"] == "invalid"
 
 
@@ -134,17 +134,15 @@ def test_a_message_is_sent_waited_for_and_explained(project: Path) -> None:
     done = retinue("send", "helper", "-", "--wait", project=project, stdin="hello\nthere\n")
     assert (done.code, done.err) == (0, "")
     assert done.out.startswith("You said: hello")
-    agent = retinue("agents", "--json", project=project).json()["agents"][0]
+    agent = look("agents", "--json", project=project).json()["agents"][0]
     assert agent["descriptor"]["connector"] == "terminal"
-    records = retinue("history", agent["id"][:8], "--json", project=project).json()["records"]
+    records = look("history", agent["id"][:8], "--json", project=project).json()["records"]
     assert [record["kind"] for record in records] == ["start", "user", "assistant"]
-    last = retinue("history", agent["id"], "--limit", "1", "--json", project=project).json()
+    last = look("history", agent["id"], "--limit", "1", "--json", project=project).json()
     assert [record["seq"] for record in last["records"]] == [3]
-    after = retinue(
-        "history", agent["id"], "--after", "1", "--limit", "1", "--json", project=project
-    )
+    after = look("history", agent["id"], "--after", "1", "--limit", "1", "--json", project=project)
     assert [record["seq"] for record in after.json()["records"]] == [2]
-    why = retinue("why", records[1]["item"], project=project)
+    why = look("why", records[1]["item"], project=project)
     assert "answered, in record 3" in why.out
 
 
@@ -152,7 +150,7 @@ def test_a_failed_message_fails_the_command_and_says_why(project: Path) -> None:
     done = retinue("send", "helper", "fail", "--wait", project=project)
     assert (done.code, done.out) == (1, "")
     assert "the key was refused" in done.err
-    again = retinue("send", "helper", "fail", "--wait", "--json", project=project)
+    again = look("send", "helper", "fail", "--wait", "--json", project=project)
     assert again.code == 1
     assert again.json()["fate"] == "failed"
 
@@ -162,9 +160,9 @@ def test_without_a_server_a_message_waits_and_says_so(project: Path) -> None:
     assert done.code == 0
     assert "No server runs here" in done.err
     message = done.out.split()[0]
-    again = retinue("send", "helper", "hello", "--key", "k", "--json", project=project).json()
+    again = look("send", "helper", "hello", "--key", "k", "--json", project=project).json()
     assert again["id"] == message
-    assert "queued, with nothing before it" in retinue("why", message, project=project).out
+    assert "queued, with nothing before it" in look("why", message, project=project).out
 
 
 def test_unknown_names_say_where_to_look(project: Path) -> None:
@@ -175,20 +173,20 @@ def test_unknown_names_say_where_to_look(project: Path) -> None:
         (("why", "m123"), "m123"),
         (("stop", "helper"), "no agent 'helper'"),
     ):
-        done = retinue(*arguments, project=project)
+        done = look(*arguments, project=project)
         assert done.code == 1, arguments
         assert words in done.err
         assert "Traceback" not in done.err
 
 
 def test_show_tells_who_it_is_and_what_it_used(project: Path) -> None:
-    retinue("send", "helper", "hello", "--wait", project=project)
+    look("send", "helper", "hello", "--wait", project=project)
     done = retinue("show", "helper", project=project)
     assert "user / terminal /" in done.out
     assert "1 call, 10 in, 5 out" in done.out
-    assert retinue("reset", "helper", project=project).out == "The conversation begins anew.\n"
-    assert retinue("stop", "helper", "--json", project=project).json()["applied"] is False
-    assert "nothing to sum up" in retinue("compact", "helper", project=project).out
+    assert look("reset", "helper", project=project).out == "The conversation begins anew.\n"
+    assert look("stop", "helper", "--json", project=project).json()["applied"] is False
+    assert "nothing to sum up" in look("compact", "helper", project=project).out
 
 
 def test_a_pipe_gets_plain_answers_and_a_failure_shows_in_the_exit_code(project: Path) -> None:
@@ -203,7 +201,7 @@ def test_a_pipe_gets_plain_answers_and_a_failure_shows_in_the_exit_code(project:
 def test_answers_cannot_steer_the_terminal(project: Path) -> None:
     done = retinue("send", "helper", "\x1b]0;owned\x07hello", "--wait", project=project)
     assert "\x1b" not in done.out
-    assert "\x1b" not in retinue("history", "helper", project=project).out
+    assert "\x1b" not in look("history", "helper", project=project).out
 
 
 # -- definitions and doctor
@@ -215,11 +213,11 @@ def test_a_definition_that_does_not_load_is_told_by_file(project: Path) -> None:
     assert done.code == 1
     assert "error: agents/broken.toml:2" in done.out
     assert "helper" in done.out
-    assert retinue("doctor", project=project).code == 1
+    assert look("doctor", project=project).code == 1
 
 
 def test_doctor_is_content_with_a_sound_project(project: Path) -> None:
-    retinue("send", "helper", "hello", "--wait", project=project)
+    look("send", "helper", "hello", "--wait", project=project)
     done = retinue("doctor", "--json", project=project)
     findings = {finding["check"]: finding for finding in done.json()["findings"]}
     assert done.code == 0, done.out
@@ -253,7 +251,7 @@ def test_doctor_tells_what_is_wrong_and_never_a_secret(project: Path) -> None:
 
 
 def test_a_damaged_database_offers_a_rebuild(project: Path) -> None:
-    retinue("send", "helper", "hello", "--wait", project=project)
+    look("send", "helper", "hello", "--wait", project=project)
     database = project / ".retinue" / "retinue.db"
     database.write_bytes(b"not a database " * 500)
     for arguments in (("agents",), ("serve", "--port", "0")):
@@ -261,23 +259,23 @@ def test_a_damaged_database_offers_a_rebuild(project: Path) -> None:
         assert done.code == 1
         assert "retinue serve --rebuild" in done.err
         assert "Traceback" not in done.err
-    checked = retinue("doctor", project=project)
+    checked = look("doctor", project=project)
     assert checked.code == 1
     assert "--rebuild" in checked.out
 
 
 def test_data_of_a_newer_version_is_refused(project: Path) -> None:
-    retinue("send", "helper", "hello", project=project)
+    look("send", "helper", "hello", project=project)
     with sqlite3.connect(project / ".retinue" / "retinue.db") as connection:
         connection.execute("PRAGMA user_version = 9999")
     connection.close()
-    done = retinue("agents", project=project)
+    done = look("agents", project=project)
     assert done.code == 1
     assert "newer Retinue" in done.err
 
 
 def test_the_data_is_closed_to_others(project: Path) -> None:
-    retinue("send", "helper", "hello", project=project)
+    look("send", "helper", "hello", project=project)
     data = project / ".retinue"
     assert stat.S_IMODE(data.stat().st_mode) == 0o700
     assert stat.S_IMODE((data / "retinue.db").stat().st_mode) == 0o600

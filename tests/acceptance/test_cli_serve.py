@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.acceptance.cli import RETINUE, environment, make_project, retinue, serving
+from tests.acceptance.cli import RETINUE, environment, look, make_project, retinue, serving
 
 
 @pytest.fixture
@@ -28,36 +28,34 @@ def test_commands_talk_to_the_server_that_runs(project: Path) -> None:
         done = retinue("send", "helper", "hello", "--wait", project=project)
         assert (done.code, done.out) == (0, "You said: hello\n")
         assert (
-            retinue("agents", "--json", project=project).json()["agents"][0]["definition"]
-            == "helper"
+            look("agents", "--json", project=project).json()["agents"][0]["definition"] == "helper"
         )
         piped = retinue("chat", "helper", project=project, stdin="again\n")
         assert piped.out == "You said: again\n"
-        checked = retinue("doctor", project=project)
+        checked = look("doctor", project=project)
         assert f"running at {server.url}" in checked.out
     assert not note.exists()
-    assert retinue("history", "helper", project=project).out.count("You said") == 2
+    assert look("history", "helper", project=project).out.count("You said") == 2
 
 
 def test_an_interrupt_stops_the_server_in_order(project: Path) -> None:
     with serving(project) as server:
-        sent = retinue("send", "helper", "slow", "--json", project=project).json()
+        sent = look("send", "helper", "slow", "--json", project=project).json()
         server.process.send_signal(signal.SIGINT)
         assert server.process.wait(timeout=15) == 0
         assert server.process.stderr is not None
         assert "Stopping" in server.process.stderr.read()
     # What was under way is not lost: it waits for the next start.
-    assert "answered" not in retinue("why", sent["id"], project=project).out
+    assert "answered" not in look("why", sent["id"], project=project).out
 
 
 def test_a_message_sent_without_a_server_is_answered_by_the_next_one(project: Path) -> None:
-    message = retinue("send", "helper", "hello", "--json", project=project).json()
+    message = look("send", "helper", "hello", "--json", project=project).json()
     with serving(project):
         deadline = time.monotonic() + 15
-        while time.monotonic() < deadline:
-            found = retinue("why", message["id"], "--json", project=project).json()
-            if found["fate"] == "answered":
-                break
+        found = {"fate": "", "reply": ""}
+        while found["fate"] != "answered" and time.monotonic() < deadline:
+            found = look("why", message["id"], "--json", project=project).json()
         assert found["reply"] == "You said: hello"
 
 
@@ -101,7 +99,7 @@ def test_a_note_of_a_server_that_died_is_not_believed(project: Path) -> None:
         server.process.kill()
         server.process.wait()
     assert (project / ".retinue" / "server.json").exists()
-    assert retinue("agents", project=project).out.startswith("No agents yet")
+    assert look("agents", project=project).out.startswith("No agents yet")
 
 
 def test_the_directory_is_made_and_problems_are_told(tmp_path: Path) -> None:
@@ -117,13 +115,13 @@ def test_the_directory_is_made_and_problems_are_told(tmp_path: Path) -> None:
 
 def test_a_file_in_the_place_of_the_directory_is_refused(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
-    done = retinue("serve", "--port", "0", project=tmp_path / "file")
+    done = look("serve", "--port", "0", project=tmp_path / "file")
     assert done.code == 1
     assert "is a file" in done.err
 
 
 def test_listening_beyond_this_machine_needs_a_chosen_token(project: Path) -> None:
-    done = retinue("serve", "--host", "0.0.0.0", "--port", "0", project=project)
+    done = look("serve", "--host", "0.0.0.0", "--port", "0", project=project)
     assert done.code == 1
     assert "RETINUE_SERVER__TOKEN" in done.err
 
@@ -131,17 +129,17 @@ def test_listening_beyond_this_machine_needs_a_chosen_token(project: Path) -> No
 def test_a_fresh_link_is_printed_while_the_server_runs(project: Path) -> None:
     with serving(project) as server:
         first = retinue("open", project=project).out.strip()
-        second = retinue("open", project=project).out.strip()
+        second = look("open", project=project).out.strip()
         assert first.startswith(f"{server.url}/#login=")
         assert len({first, second, server.login}) == 3
-    stopped = retinue("open", project=project)
+    stopped = look("open", project=project)
     assert stopped.code == 1
     assert "retinue serve" in stopped.err
 
 
 def test_history_is_followed_as_it_grows(project: Path) -> None:
     with serving(project):
-        retinue("send", "helper", "first", "--wait", project=project)
+        look("send", "helper", "first", "--wait", project=project)
         following = subprocess.Popen(
             [RETINUE, "history", "helper", "--follow", "--json", "--dir", str(project)],
             env=environment(),
@@ -152,7 +150,7 @@ def test_history_is_followed_as_it_grows(project: Path) -> None:
         assert following.stdout is not None
         kinds = [json.loads(following.stdout.readline())["kind"] for _ in range(3)]
         assert kinds == ["start", "user", "assistant"]
-        retinue("send", "helper", "second", "--wait", project=project)
+        look("send", "helper", "second", "--wait", project=project)
         record = json.loads(following.stdout.readline())
         assert (record["kind"], record["text"]) == ("user", "second")
         following.send_signal(signal.SIGINT)
@@ -161,9 +159,9 @@ def test_history_is_followed_as_it_grows(project: Path) -> None:
 
 
 def test_a_damaged_database_is_rebuilt_from_the_folders(project: Path) -> None:
-    retinue("send", "helper", "hello", "--wait", project=project)
+    look("send", "helper", "hello", "--wait", project=project)
     (project / ".retinue" / "retinue.db").write_bytes(b"not a database " * 500)
     with serving(project, "--rebuild"):
-        done = retinue("history", "helper", project=project)
+        done = look("history", "helper", project=project)
         assert "You said: hello" in done.out
     assert list((project / ".retinue").glob("retinue.db.damaged-*"))

@@ -76,7 +76,7 @@ def _print_agents(found: "list[AgentView]", *, has_filter: bool, has_more: bool)
         )
         for agent in found
     ]
-    print_table(("ID", "DEFINITION", "STATUS", "ACTIVE", "CONVERSATION"), rows, foldable=4)
+    print_table(("ID", "DEFINITION", "STATUS", "ACTIVE", "CONVERSATION"), rows)
     if has_more:
         say("There are more: use --limit, --definition or --query.")
 

@@ -4,12 +4,13 @@ from typing import TYPE_CHECKING
 
 from retinue.cli.connecting import run_with_client
 from retinue.cli.options import Common
-from retinue.cli.printing import one_line, print_json, print_table, say
+from retinue.cli.printing import console, one_line, print_json, print_table, say
 
 if TYPE_CHECKING:
     from retinue.cli.client import Client, Definitions, Problem
 
 _DESCRIPTION = 120
+_WIDE = 90  # columns, from where on there is room for descriptions
 
 
 def definitions(common: Common) -> int:
@@ -27,16 +28,17 @@ def definitions(common: Common) -> int:
 
 
 def _print(found: "Definitions") -> None:
+    columns = 4 if console().width >= _WIDE else 3
     rows = [
         (
             f"{entry.name} *" if entry.is_default else entry.name,
             entry.model or "–",
             entry.file or "built in",
             one_line(entry.description, _DESCRIPTION),
-        )
+        )[:columns]
         for entry in found.definitions
     ]
-    print_table(("NAME", "MODEL", "FILE", "DESCRIPTION"), rows, foldable=3)
+    print_table(("NAME", "MODEL", "FILE", "DESCRIPTION")[:columns], rows)
     if any(entry.is_default for entry in found.definitions):
         say("* answers when nobody is named")
     if found.problems:

@@ -82,26 +82,14 @@ def styled(word: str) -> "Text":
     return Text(safe(word), style=_STYLES.get(word, ""))
 
 
-def print_table(
-    headers: Sequence[str],
-    rows: Iterable[Sequence["str | Text"]],
-    *,
-    foldable: int,
-    keep: Sequence[int] = (),
-) -> None:
-    """Print columns; in a narrow terminal the foldable one gives way, then all but `keep`."""
+def print_table(headers: Sequence[str], rows: Iterable[Sequence["str | Text"]]) -> None:
+    """Print columns, one line for each row; what does not fit the terminal is cut."""
     from rich.table import Table
     from rich.text import Text
 
-    is_terminal = sys.stdout.isatty()
     table = Table(box=None, padding=(0, 2, 0, 0), pad_edge=False, header_style="dim")
-    for index, header in enumerate(headers):
-        table.add_column(
-            header,
-            no_wrap=index != foldable or not is_terminal,
-            overflow="fold" if index == foldable else "ellipsis",
-            min_width=None if index == foldable else (len(header) if index not in keep else None),
-        )
+    for header in headers:
+        table.add_column(header, no_wrap=True, overflow="ellipsis")
     for row in rows:
         table.add_row(*(Text(safe(cell)) if isinstance(cell, str) else cell for cell in row))
     _print_trimmed(table)
