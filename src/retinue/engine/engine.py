@@ -110,15 +110,16 @@ class Engine:
         for agent_id, priority in waking:
             self._dispatch.wake(agent_id, priority)
 
-    async def stop(self) -> None:
-        """Begin nothing new and break off what runs; turns resume at the next start."""
+    async def stop(self, *, patience_seconds: float | None = None) -> None:
+        """Begin nothing new, give running tools a little time; turns resume at the next start."""
+        patience = self._limits.shutdown_seconds if patience_seconds is None else patience_seconds
         self._runner.begin_stopping()
         self._feed.close()
         if self._watcher is not None:
             self._watcher.cancel()
         self._break_off(including_tools=False)
         ending = asyncio.create_task(self._dispatch.end())
-        await asyncio.wait({ending}, timeout=self._limits.shutdown_seconds)
+        await asyncio.wait({ending}, timeout=patience)
         self._break_off(including_tools=True)
         await ending
         await self._outbox.stop()

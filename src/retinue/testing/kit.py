@@ -172,20 +172,22 @@ class Kit:
         await self.engine.start()
 
     async def close(self) -> None:
-        await self.engine.stop()
+        await self.engine.stop(patience_seconds=0)
         await self.store.close()
 
     async def restart(self) -> None:
         """Close in good order and open again on the same data."""
-        await self.close()
+        await self.engine.stop()
+        await self.store.close()
         await self.open()
 
     async def crash(self) -> None:
         """Break everything off, and open again as after a death of the process."""
-        await self.close()
+        await self.engine.stop(patience_seconds=0)
+        await self.store.close()
         database = sqlite3.connect(self.stage.directory / ".retinue" / "retinue.db")
         with database:
-            database.execute("UPDATE meta SET value = '0' WHERE key = 'clean'")
+            database.execute("UPDATE meta SET value = '0' WHERE name = 'clean'")
         database.close()
         await self.open()
 

@@ -9,6 +9,7 @@ from retinue.messages import ResetRecord, ToolRecord
 from retinue.models.port import ModelRequest
 from retinue.models.scripted import Answer, Reply, ScriptedModel
 from retinue.testing.clock import FakeClock
+from retinue.tools.function import tool
 from tests.unit.engine.conftest import Start
 from tests.unit.engine.support import Gate, calls, eventually, gated, last_said, said
 
@@ -135,14 +136,24 @@ async def test_a_reset_keeps_system_messages_that_wait(start: Start) -> None:
 
 
 async def test_a_message_written_after_the_reset_stays(start: Start) -> None:
-    gate = Gate()
-    kit = await start([calls("gated"), "fresh"], tools=[gated(gate)])
+    gate, cleaning = Gate(), Gate()
+
+    async def stubborn() -> str:
+        """Take a while to end."""
+        try:
+            await gate()
+        finally:
+            await cleaning()
+        return ""
+
+    kit = await start([calls("stubborn"), "fresh"], tools=[tool(stubborn)])
     agent = await kit.agent()
     old = await kit.post(agent, "old")
     await gate.reached.wait()
     reset = asyncio.ensure_future(kit.engine.reset(agent.owner, agent.id))
-    await eventually(lambda: kit.engine._warm[agent.id].commands)  # pyright: ignore[reportPrivateUsage]
+    await cleaning.reached.wait()
     new = await kit.post(agent, "new")
+    cleaning.opened.set()
     await reset
     assert (await kit.outcome(old)).item.fate == "cancelled"
     assert (await kit.outcome(new)).reply == "fresh"

@@ -1,0 +1,218 @@
+"""What a process that died leaves behind is taken up by the next one."""
+
+import asyncio
+
+import pytest
+
+from retinue.engine.tooling import HAPPENED, UNKNOWN_OUTCOME
+from retinue.errors import RateLimitedError
+from retinue.messages import ToolRecord
+from retinue.models.port import ModelRequest
+from retinue.models.scripted import Answer, Reply, ScriptedModel
+from retinue.testing.clock import FakeClock
+from retinue.testing.kit import Kit
+from retinue.tools.function import tool
+from retinue.tools.port import Effect, Tool, ToolContext
+from tests.unit.engine.conftest import Start
+from tests.unit.engine.support import Gate, calls, tool_then_answer
+
+
+class Effects:
+    """What tools did, with their keys; the first call of each hangs until the process dies."""
+
+    def __init__(self) -> None:
+        self.keys: list[str] = []
+        self.began = asyncio.Event()
+
+    def tool(self, effect: Effect, *, happened: bool | None = None) -> Tool:
+        async def work(ctx: ToolContext) -> str:
+            """Do it."""
+            self.keys.append(ctx.idempotency_key)
+            if len(self.keys) == 1:
+                self.began.set()
+                await asyncio.Event().wait()
+            return "worked"
+
+        async def check() -> bool:
+            if happened is None:
+                raise RuntimeError("cannot tell")
+            return happened
+
+        checked = check if effect == "verifiable" else None
+        return tool(name="work", effect=effect, check=checked)(work).as_tool()
+
+
+async def died_in_tool(start: Start, effects: Effects, made: Tool) -> tuple[Kit, ToolRecord]:
+    kit = await start(tool_then_answer("work"), tools=[made])
+    agent = await kit.agent()
+    receipt = await kit.post(agent, "go")
+    await effects.began.wait()
+    await kit.crash()
+    assert (await kit.outcome(receipt)).reply == "done"
+    results = [r for r in await kit.records(agent) if isinstance(r, ToolRecord)]
+    assert len(results) == 1
+    return kit, results[0]
+
+
+@pytest.mark.parametrize("effect", ["pure", "keyed"])
+async def test_a_pure_or_keyed_call_runs_again_with_the_same_key(
+    start: Start, effect: Effect
+) -> None:
+    effects = Effects()
+    _, result = await died_in_tool(start, effects, effects.tool(effect))
+    assert (result.status, result.text) == ("ok", "worked")
+    assert len(effects.keys) == 2
+    assert len(set(effects.keys)) == 1
+
+
+async def test_a_call_that_must_happen_once_is_not_run_again_and_the_model_is_told(
+    start: Start,
+) -> None:
+    effects = Effects()
+    _, result = await died_in_tool(start, effects, effects.tool("once"))
+    assert (result.status, result.text) == ("unknown", UNKNOWN_OUTCOME)
+    assert len(effects.keys) == 1
+
+
+@pytest.mark.parametrize(
+    ("happened", "status", "text", "runs"),
+    [
+        (True, "ok", HAPPENED, 1),
+        (False, "ok", "worked", 2),
+        (None, "unknown", UNKNOWN_OUTCOME, 1),
+    ],
+    ids=["it happened", "it did not", "nobody knows"],
+)
+async def test_a_verifiable_call_is_asked_about_first(
+    start: Start, happened: bool | None, status: str, text: str, runs: int
+) -> None:
+    effects = Effects()
+    made = effects.tool("verifiable", happened=happened)
+    _, result = await died_in_tool(start, effects, made)
+    assert (result.status, result.text, len(effects.keys)) == (status, text, runs)
+
+
+async def test_calls_that_had_not_begun_are_run_as_usual(start: Start) -> None:
+    effects = Effects()
+
+    def reply(request: ModelRequest) -> Answer:
+        return calls("work", "work") if len(request.messages) == 1 else "done"
+
+    kit = await start(reply, tools=[effects.tool("once")])
+    agent = await kit.agent()
+    receipt = await kit.post(agent, "go")
+    await effects.began.wait()
+    await kit.crash()
+    assert (await kit.outcome(receipt)).reply == "done"
+    results = [r.status for r in await kit.records(agent) if isinstance(r, ToolRecord)]
+    assert results == ["unknown", "ok"]
+
+
+async def test_a_model_call_that_was_cut_is_made_again(start: Start) -> None:
+    gate = Gate()
+    model = ScriptedModel([Reply(text="lost", midway=gate), "whole"], name="main")
+    kit = await start(model)
+    agent = await kit.agent()
+    receipt = await kit.post(agent, "go")
+    await gate.reached.wait()
+    await kit.crash()
+    assert (await kit.outcome(receipt)).reply == "whole"
+    assert await kit.kinds(agent) == ["start", "user go", "assistant whole"]
+
+
+async def test_a_message_that_was_only_admitted_is_answered_after_the_restart(
+    start: Start,
+) -> None:
+    kit = await start(["hello"])
+    agent = await kit.agent()
+    await kit.engine.stop()
+    receipt = await kit.post(agent, "hi")
+    await kit.crash()
+    assert (await kit.outcome(receipt)).reply == "hello"
+
+
+async def test_whoever_asks_right_after_a_restart_can_wait_for_the_answer(start: Start) -> None:
+    gate = Gate()
+    kit = await start([Reply(text="lost", midway=gate), Reply(text="there", before=gate)])
+    agent = await kit.agent()
+    receipt = await kit.post(agent, "go")
+    await gate.reached.wait()
+    await kit.restart()
+    waiting = asyncio.ensure_future(kit.outcome(receipt))
+    await asyncio.sleep(0)
+    gate.opened.set()
+    assert (await waiting).reply == "there"
+
+
+async def test_a_message_that_kills_the_process_three_times_fails_and_the_next_one_runs(
+    start: Start,
+) -> None:
+    gate = Gate()
+
+    def reply(request: ModelRequest) -> Answer:
+        return "fine" if len(request.messages) > 1 else Reply(text="x", before=gate)
+
+    kit = await start(reply)
+    agent = await kit.agent()
+    poison = await kit.post(agent, "poison")
+    for _ in range(3):
+        await asyncio.wait_for(gate.reached.wait(), 5)
+        gate.reached.clear()
+        await kit.crash()
+    outcome = await kit.outcome(poison)
+    assert outcome.item.fate == "failed"
+    assert "died 3 times" in outcome.reply
+    gate.opened.set()
+    assert (await kit.ask(agent, "harmless")).item.fate == "answered"
+
+
+async def test_a_tool_that_kills_the_process_ends_too_though_the_model_insists(
+    start: Start,
+) -> None:
+    """Each time the outcome is unknown, the model asks again: that is no progress."""
+    gate = Gate()
+
+    async def kill() -> str:
+        """Kill."""
+        await gate()
+        return ""
+
+    kit = await start(
+        lambda request: calls("kill"), tools=[tool(name="kill", effect="once")(kill).as_tool()]
+    )
+    agent = await kit.agent()
+    receipt = await kit.post(agent, "go")
+    for _ in range(3):
+        await asyncio.wait_for(gate.reached.wait(), 5)
+        gate.reached.clear()
+        await kit.crash()
+    outcome = await kit.outcome(receipt)
+    assert outcome.item.fate == "failed"
+    assert "died 3 times" in outcome.reply
+
+
+async def test_an_agent_that_only_waits_is_not_blamed_for_deaths(
+    start: Start, clock: FakeClock
+) -> None:
+    kit = await start([RateLimitedError("later", retry_after_seconds=500), "ok"], clock=clock)
+    agent = await kit.agent()
+    receipt = await kit.post(agent, "hi")
+    await clock.someone_sleeps(400)
+    for _ in range(4):
+        await kit.crash()
+        await clock.someone_sleeps(400)
+    clock.advance(500)
+    assert (await kit.outcome(receipt)).reply == "ok"
+
+
+async def test_a_clean_restart_is_no_crash(start: Start) -> None:
+    gate = Gate()
+    kit = await start(lambda request: Reply(text="ok", before=gate))
+    agent = await kit.agent()
+    receipt = await kit.post(agent, "go")
+    for _ in range(4):
+        await asyncio.wait_for(gate.reached.wait(), 5)
+        gate.reached.clear()
+        await kit.restart()
+    gate.opened.set()
+    assert (await kit.outcome(receipt)).reply == "ok"

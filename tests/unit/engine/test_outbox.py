@@ -1,0 +1,123 @@
+import asyncio
+
+import pytest
+
+from retinue.agents.descriptor import UserDescriptor
+from retinue.engine.delivery import UndeliverableError
+from retinue.errors import ModelError
+from retinue.ids import LOCAL_OWNER
+from retinue.stores.port import Delivery, Receipt
+from retinue.testing.clock import FakeClock
+from retinue.testing.kit import Kit
+from tests.unit.engine.conftest import Start
+from tests.unit.engine.support import Gate, eventually, last_said
+
+
+class Channel:
+    """A connector that notes what it sends, and fails as it is told to."""
+
+    def __init__(self) -> None:
+        self.sent: list[tuple[str, str]] = []
+        self.keys: list[str] = []
+        self.fails: dict[str, list[Exception]] = {}
+        self.gates: dict[str, Gate] = {}
+
+    async def deliver(self, delivery: Delivery) -> None:
+        if delivery.channel in self.gates:
+            await self.gates[delivery.channel]()
+        failures = self.fails.get(delivery.channel)
+        if failures:
+            raise failures.pop(0)
+        self.sent.append((delivery.channel, delivery.text))
+        self.keys.append(delivery.key)
+
+    def texts(self, channel: str) -> list[str]:
+        return [text for where, text in self.sent if where == channel]
+
+
+@pytest.fixture
+def channel() -> Channel:
+    return Channel()
+
+
+async def say(kit: Kit, channel: str, text: str) -> Receipt:
+    chat = UserDescriptor(connector="chat", user_id="u", channel_id=channel)
+    return await kit.engine.post(LOCAL_OWNER, chat, text, definition="helper")
+
+
+async def test_a_reply_leaves_through_its_connector(start: Start, channel: Channel) -> None:
+    kit = await start(["hello"], connectors={"chat": channel})
+    await say(kit, "c", "hi")
+    await eventually(lambda: channel.sent)
+    assert channel.sent == [("c", "hello")]
+
+
+async def test_replies_of_one_channel_leave_in_order_though_some_fail(
+    start: Start, channel: Channel, clock: FakeClock
+) -> None:
+    kit = await start(
+        lambda request: f"re {last_said(request)}", connectors={"chat": channel}, clock=clock
+    )
+    channel.fails["c"] = [ConnectionError("down"), ConnectionError("still down")]
+    for number in range(3):
+        await kit.outcome(await say(kit, "c", f"m{number}"))
+    assert await clock.someone_sleeps(0.9) <= 2
+    for _ in range(4):
+        clock.advance(2)
+        await asyncio.sleep(0.02)
+    await eventually(lambda: len(channel.sent) == 3)
+    assert channel.texts("c") == ["re m0", "re m1", "re m2"]
+    assert len(set(channel.keys)) == 3
+
+
+async def test_a_channel_that_hangs_delays_only_itself(start: Start, channel: Channel) -> None:
+    kit = await start(lambda request: "ok", connectors={"chat": channel})
+    channel.gates["slow"] = Gate()
+    await say(kit, "slow", "hi")
+    await channel.gates["slow"].reached.wait()
+    for _ in range(3):
+        await kit.outcome(await say(kit, "fast", "hi"))
+    await eventually(lambda: len(channel.texts("fast")) == 3)
+    assert channel.texts("slow") == []
+    channel.gates["slow"].opened.set()
+    await eventually(lambda: channel.texts("slow") == ["ok"])
+    assert channel.gates["slow"].count == 1
+
+
+async def test_a_reply_that_can_never_arrive_does_not_block_the_next(
+    start: Start, channel: Channel
+) -> None:
+    kit = await start(lambda request: f"re {last_said(request)}", connectors={"chat": channel})
+    channel.fails["c"] = [UndeliverableError("blocked")]
+    await kit.outcome(await say(kit, "c", "one"))
+    await kit.outcome(await say(kit, "c", "two"))
+    await eventually(lambda: channel.sent)
+    assert channel.texts("c") == ["re two"]
+
+
+async def test_what_was_not_sent_is_sent_after_a_restart(start: Start, channel: Channel) -> None:
+    kit = await start(lambda request: "ok", connectors={"chat": channel})
+    channel.gates["c"] = Gate()
+    await kit.outcome(await say(kit, "c", "hi"))
+    await channel.gates["c"].reached.wait()
+    await kit.crash()
+    channel.gates["c"].opened.set()
+    await eventually(lambda: channel.sent)
+    assert channel.texts("c") == ["ok"]
+
+
+async def test_a_failure_is_told_to_the_chat_in_words(start: Start, channel: Channel) -> None:
+    kit = await start([ModelError("no credit")], connectors={"chat": channel})
+    await say(kit, "c", "hi")
+    await eventually(lambda: channel.sent)
+    assert channel.texts("c") == ["This could not be answered: no credit"]
+
+
+async def test_a_thousand_replies_leave_once_each(start: Start, channel: Channel) -> None:
+    kit = await start(lambda request: "ok", connectors={"chat": channel})
+    receipts = await asyncio.gather(*(say(kit, f"c{n % 40}", f"m{n}") for n in range(200)))
+    outcomes = await asyncio.gather(*(kit.outcome(receipt) for receipt in receipts))
+    replies = {(o.item.agent_id, o.item.reply_seq) for o in outcomes}
+    await eventually(lambda: len(channel.keys) >= len(replies))
+    await asyncio.sleep(0.05)
+    assert len(channel.keys) == len(set(channel.keys)) == len(replies)
