@@ -58,6 +58,21 @@ def write_error(code: str, message: str, details: Mapping[str, object], *, is_js
             body["details"] = dict(details)
         sys.stderr.write(json.dumps({"error": body}, default=str, ensure_ascii=False) + "\n")
         return
-    first, *more = message.strip().split("\n")
+    from retinue.cli.printing import safe
+
+    first, *more = safe(message).strip().split("\n")
     lines = [f"retinue: {first}", *(f"  {line}" for line in more)]
-    sys.stderr.write("\n".join(lines) + "\n")
+    sys.stderr.write("\n".join(map(_folded, lines)) + "\n")
+
+
+def _folded(line: str) -> str:
+    """Break a line between words where a terminal would break it anywhere."""
+    if not sys.stderr.isatty():
+        return line
+    import shutil
+    import textwrap
+
+    columns = shutil.get_terminal_size().columns
+    return textwrap.fill(
+        line, columns, subsequent_indent="  ", break_long_words=False, break_on_hyphens=False
+    )

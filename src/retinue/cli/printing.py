@@ -13,6 +13,7 @@ if TYPE_CHECKING:
 # bidi override could make a line read as another.
 _UNSAFE = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]")
 _PIPED_WIDTH = 10_000
+_GAP = "  "
 
 
 def safe(text: str) -> str:
@@ -83,16 +84,22 @@ def styled(word: str) -> "Text":
 
 
 def print_table(headers: Sequence[str], rows: Iterable[Sequence["str | Text"]]) -> None:
-    """Print columns, one line for each row; what does not fit the terminal is cut."""
-    from rich.table import Table
+    """Print columns, one line for each row; only the last gives way in a narrow terminal."""
     from rich.text import Text
 
-    table = Table(box=None, padding=(0, 2, 0, 0), pad_edge=False, header_style="dim")
-    for header in headers:
-        table.add_column(header, no_wrap=True, overflow="ellipsis")
-    for row in rows:
-        table.add_row(*(Text(safe(cell)) if isinstance(cell, str) else cell for cell in row))
-    _print_trimmed(table)
+    screen = console()
+    cells = [[Text(safe(cell)) if isinstance(cell, str) else cell for cell in row] for row in rows]
+    cells.insert(0, [Text(header, style="dim") for header in headers])
+    widths = [max(row[index].cell_len for row in cells) for index in range(len(headers))]
+    room = screen.width - sum(widths[:-1]) - len(_GAP) * (len(widths) - 1)
+    widths[-1] = max(min(widths[-1], room), len(headers[-1]))
+    for row in cells:
+        line = Text()
+        for cell, width in zip(row, widths, strict=True):
+            cell.truncate(width, overflow="ellipsis", pad=True)
+            line.append_text(cell).append(_GAP)
+        line.rstrip()
+        screen.print(line, soft_wrap=True)
 
 
 def print_fields(fields: Iterable[tuple[str, "str | Text"]]) -> None:
