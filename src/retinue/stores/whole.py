@@ -1,6 +1,7 @@
 """A whole agent, as folders, exports and rebuilding carry it between stores."""
 
 from collections.abc import Iterator, Mapping
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Protocol
@@ -72,6 +73,10 @@ class WholeReader(Protocol):
 
     def touched(self, after: int) -> Touched | None:
         """What changed; None when the feed does not go back that far."""
+        ...
+
+    def snapshot(self) -> AbstractContextManager[None]:
+        """Let all reads within it see one moment; keep it short."""
         ...
 
     def ids(self) -> Iterator[AgentId]: ...

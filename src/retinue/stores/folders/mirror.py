@@ -200,8 +200,9 @@ class Mirror:
         """
         is_few = len(agent_ids) <= _FEW
         written: list[str] = []
-        for agent_id in agent_ids:
-            written += self._write_agent(reader, agent_id, cursor)
+        with reader.snapshot():
+            for agent_id in agent_ids:
+                written += self._write_agent(reader, agent_id, cursor)
         reach("mirror:written")
         folders = {os.path.dirname(path) for path in written}  # noqa: PTH120
         if is_few:

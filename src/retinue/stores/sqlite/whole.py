@@ -1,7 +1,8 @@
 """Whole agents, read from the database for the folders and for exports."""
 
 import sqlite3
-from collections.abc import Iterator, Mapping
+from collections.abc import Generator, Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +15,7 @@ from retinue.stores.sqlite.reading import feed_entries
 from retinue.stores.sqlite.rows import Row
 from retinue.stores.whole import StoredAgent, Touched
 
-_RECENT = 64  # the newest items, whose keys are kept after they ended
+_RECENT = 24  # the newest items, whose keys are kept after they ended
 
 
 class SqliteWholeReader:
@@ -50,6 +51,15 @@ class SqliteWholeReader:
             changed=frozenset(row[1] for row in named),
             deleted=frozenset(deleted),
         )
+
+    @contextmanager
+    def snapshot(self) -> Generator[None]:
+        # Pages that were read stay cached only as long as the moment does not change.
+        self._connection.execute("BEGIN")
+        try:
+            yield
+        finally:
+            self._connection.execute("COMMIT")
 
     def ids(self) -> Iterator[AgentId]:
         for row in self._rows("agent_ids"):
