@@ -2,7 +2,7 @@
 
 import { describe, expect, test } from "vitest";
 import { dressCode } from "../src/components/markdown/code";
-import { parseBlocks } from "../src/components/markdown/parse";
+import { GrowingText, parseBlocks } from "../src/components/markdown/parse";
 import { sanitise } from "../src/components/markdown/sanitise";
 
 function render(markdown: string): HTMLElement {
@@ -123,10 +123,20 @@ describe("a friendly text", () => {
     expect(page.querySelector(".code-bar button")?.textContent).toBe("Copy");
   });
 
-  test("is cut into blocks that stay as they are while the text grows", () => {
-    const early = parseBlocks("First.\n\nSecond");
-    const late = parseBlocks("First.\n\nSecond one.\n\n- third");
-    expect(late[0]?.html).toEqual(early[0]?.html);
-    expect(late).toHaveLength(3);
+  test("reads the same while it grows as when it is complete", () => {
+    const text = [
+      "# One\r\n\r\nTwo\nlazy *words",
+      "on two lines*\n===\n\n1. three\n   - four\n\n   five\n2. six\n\n",
+      "| a | b |\n|---|---|\n| 1 | 2 |\n\n```py\nx = 1\n\ny = 2\n```\n> seven\nlazy\n\n---\n\n<b>eight</b>",
+    ].join("");
+    for (let step = 1; step < 9; step++) {
+      const growing = new GrowingText();
+      for (let end = 0; end <= text.length; end += step) {
+        const sofar = text.slice(0, end).replace(/\r$/, "");
+        expect(growing.blocks(sofar).map(({ html }) => html)).toEqual(
+          parseBlocks(sofar).map(({ html }) => html),
+        );
+      }
+    }
   });
 });

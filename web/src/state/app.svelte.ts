@@ -40,7 +40,7 @@ class App {
       .sort((one, other) => Number(other.isDefault) - Number(one.isDefault)),
   );
   readonly hues = $derived(
-    huesOf([...this.definitions.keys(), ...[...this.agents.values()].map((a) => a.definition)]),
+    huesOf(new Set([...this.definitions.keys(), ...this.usedDefinitions()])),
   );
   readonly groups = $derived(grouped(this.matching(), this.definitions));
   readonly unreadCount = $derived(
@@ -211,6 +211,10 @@ class App {
     this.conversations.forget(agentId);
     forgetDraft(agentId);
     if (router.agentId === agentId) router.go("#/", { replaces: true });
+  }
+
+  private usedDefinitions(): string[] {
+    return [...this.agents.values()].map((agent) => agent.definition);
   }
 
   private matching(): AgentView[] {

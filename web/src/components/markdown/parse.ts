@@ -34,9 +34,31 @@ const marked = new Marked({
   },
 });
 
+const isShown = (token: Token) => token.type !== "space" && token.type !== "def";
+const block = (token: Token): MarkdownBlock => ({ raw: token.raw, html: marked.parser([token]) });
+
 export function parseBlocks(text: string): MarkdownBlock[] {
   const tokens: TokensList = marked.lexer(text);
-  return tokens
-    .filter((token) => token.type !== "space" && token.type !== "def")
-    .map((token: Token) => ({ raw: token.raw, html: marked.parser([token]) }));
+  return tokens.filter(isShown).map(block);
+}
+
+/** A text that grows at its end: every block but the last is parsed once. */
+export class GrowingText {
+  private settled: MarkdownBlock[] = [];
+  private settledText = "";
+
+  blocks(text: string): MarkdownBlock[] {
+    const clean = text.replace(/\r\n?/g, "\n");
+    if (!clean.startsWith(this.settledText)) {
+      this.settled = [];
+      this.settledText = "";
+    }
+    const tokens: TokensList = marked.lexer(clean.slice(this.settledText.length));
+    const last = tokens.findLastIndex(isShown);
+    for (const token of tokens.splice(0, Math.max(0, last))) {
+      this.settledText += token.raw;
+      if (isShown(token)) this.settled.push(block(token));
+    }
+    return [...this.settled, ...tokens.filter(isShown).map(block)];
+  }
 }
