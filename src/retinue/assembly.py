@@ -20,11 +20,13 @@ from retinue.stores.folders.rebuilding import Rebuilt, open_or_rebuild
 from retinue.stores.sqlite.store import SqliteStore
 from retinue.stores.trees import FileTrees
 from retinue.tools.builtin.toolbox import BuiltinToolbox
+from retinue.tools.mcp.toolbox import McpToolbox
 from retinue.tools.port import Toolbox
 from retinue.tools.project import ProjectToolbox
 from retinue.tools.toolbox import CombinedToolbox
 
 _TOKEN_BYTES = 32
+_MCP_NAMES = ("mcp_*",)  # a server that is slow or down must not make definitions fail
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -47,6 +49,7 @@ class App:
     store: SqliteStore
     models: ModelRegistry
     toolbox: CombinedToolbox
+    mcp: McpToolbox
     trees: FileTrees
     mirror: Mirror
     token: str
@@ -56,6 +59,7 @@ class App:
     async def close(self) -> None:
         await self.engine.stop()
         await self.mirror.stop()
+        await self.mcp.close()
         await self.models.close()
         await self.store.close()
 
@@ -77,6 +81,7 @@ async def open_app(
         app = await _assembled(settings, store, env, extras)
         app.rebuilt = rebuilt
         if starts:
+            app.mcp.start()
             await app.mirror.start()
             await app.engine.start()
     except BaseException:
@@ -94,9 +99,13 @@ def tune_process() -> None:
 async def _assembled(
     settings: Settings, store: SqliteStore, env: Mapping[str, str], extras: Extras
 ) -> App:
-    toolbox = _toolbox(settings, extras)
+    mcp = McpToolbox(settings.mcp, clock=extras.clock, project_dir=settings.project_dir)
+    toolbox = _toolbox(settings, mcp, extras)
+    await toolbox.tools()  # so that definitions can be checked against what there is
     models = ModelRegistry.from_settings(settings, env, clock=extras.clock, extra=extras.models)
-    catalog = Catalog(settings.project_dir, extras.clock)
+    catalog = Catalog(
+        settings.project_dir, extras.clock, known_tools=lambda: [*toolbox.names(), *_MCP_NAMES]
+    )
     catalog.refresh()
     trees = FileTrees(settings.data_dir)
     world = World(
@@ -116,6 +125,7 @@ async def _assembled(
         store=store,
         models=models,
         toolbox=toolbox,
+        mcp=mcp,
         trees=trees,
         mirror=Mirror(store),
         token=token,
@@ -123,11 +133,13 @@ async def _assembled(
     )
 
 
-def _toolbox(settings: Settings, extras: Extras) -> CombinedToolbox:
-    sources: list[Toolbox] = [BuiltinToolbox(clock=extras.clock)]
+def _toolbox(settings: Settings, mcp: McpToolbox, extras: Extras) -> CombinedToolbox:
+    sources: list[Toolbox] = [BuiltinToolbox(clock=extras.clock, settings=settings.tools)]
     if extras.tools is not None:
         sources.append(extras.tools)
     sources.append(ProjectToolbox(settings.project_dir / "tools"))
+    if settings.mcp:
+        sources.append(mcp)
     return CombinedToolbox(*sources)
 
 

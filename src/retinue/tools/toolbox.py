@@ -35,6 +35,10 @@ class CombinedToolbox:
             self._combine(listed)
         return self._tools
 
+    def names(self) -> Sequence[str]:
+        """The names of the last listing."""
+        return list(self._tools)
+
     def problems(self) -> Sequence[str]:
         own = [*self._failures, *self._problems]
         return [problem for source in self._sources for problem in source.problems()] + own
