@@ -10,6 +10,7 @@ from retinue.agents.descriptor import Kind
 from retinue.agents.state import TokenSnapshot, TokenStats
 from retinue.events import AgentView, Event, ItemView
 from retinue.messages import AnyRecord, FileReference
+from retinue.models.port import Models
 
 
 class _View(Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
@@ -117,6 +118,11 @@ class Client(Protocol):
 
     @property
     def is_remote(self) -> bool: ...
+
+    @property
+    def models(self) -> Models | None:
+        """The models of this process; None when the server has them."""
+        ...
 
     async def definitions(self) -> Definitions: ...
 

@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from retinue.engine.engine import Engine
     from retinue.events import AgentView, Event
     from retinue.messages import AnyRecord, FileReference
+    from retinue.models.port import Models
 
 _FILES_LISTED = 1000
 
@@ -49,6 +50,10 @@ class LocalClient:
         cls, project: Path, env: Mapping[str, str], *, is_working: bool
     ) -> "LocalClient":
         return cls(await open_app(project, env, starts=is_working))
+
+    @property
+    def models(self) -> "Models":
+        return self._app.models
 
     async def close(self) -> None:
         await self._app.close()

@@ -3,6 +3,8 @@
 import json
 import logging
 import sys
+from collections.abc import Generator
+from contextlib import contextmanager
 from datetime import UTC, datetime
 
 _PLAIN = frozenset(vars(logging.makeLogRecord({}))) | {"message", "asctime", "taskName"}
@@ -25,9 +27,14 @@ class HumanFormatter(logging.Formatter):
         from retinue.cli.printing import safe
 
         at = datetime.fromtimestamp(record.created, UTC).astimezone()
-        facts = "".join(f" {name}={value}" for name, value in _facts(record).items())
+        message = record.getMessage()
+        facts = "".join(
+            f" {name}={value}"
+            for name, value in _facts(record).items()
+            if value not in (None, "", False) and str(value) not in message
+        )
         where = record.name.removeprefix("retinue.")
-        text = f"{record.levelname.lower():<7} {where}: {record.getMessage()}{facts}"
+        text = f"{record.levelname.lower():<7} {where}: {message}{facts}"
         line = f"{at:%H:%M:%S} {' '.join(safe(text).split(chr(10)))}"
         colour = _COLOURS.get(record.levelno) if self._is_coloured else None
         if colour:
@@ -55,6 +62,17 @@ class JsonFormatter(logging.Formatter):
 def keep_quiet() -> None:
     """Say nothing: what a command has to tell, it tells in its result."""
     logging.getLogger().addHandler(logging.NullHandler())
+
+
+@contextmanager
+def without(name: str) -> Generator[None]:
+    """Leave out what a logger says meanwhile, because it is going to be said in another way."""
+    logger = logging.getLogger(name)
+    logger.disabled = True
+    try:
+        yield
+    finally:
+        logger.disabled = False
 
 
 def set_up_logs(*, is_json: bool, is_debug: bool) -> None:

@@ -2,6 +2,8 @@
 
 import subprocess
 import sys
+from collections.abc import Callable
+from importlib import import_module
 from pathlib import Path
 from typing import Annotated
 
@@ -26,9 +28,8 @@ def verify(
     ] = False,
 ) -> int:
     """Kill the engine at every commit, restart it, and check that nothing is lost or done twice."""
-    from retinue.testing import verify as verifying
-
-    return verifying.run(
+    run: Callable[..., int] = import_module("retinue.testing.verify").run
+    return run(
         only=only or [],
         limit=limit,
         seed=seed,

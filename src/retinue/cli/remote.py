@@ -79,6 +79,7 @@ class RemoteClient:
     """Speaks HTTP with the server, and follows its event stream."""
 
     is_remote = True
+    models = None
 
     def __init__(self, url: str, token: str) -> None:
         # The server is on this machine: a proxy of the environment must not see the token.

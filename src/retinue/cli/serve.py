@@ -110,8 +110,10 @@ def make_project_directory(project: Path) -> None:
 @contextlib.asynccontextmanager
 async def _opened(project: Path, *, is_rebuilding: bool) -> "AsyncGenerator[App]":
     from retinue.assembly import open_app, tune_process
+    from retinue.cli.logs import without
 
-    app = await open_app(project, environment(), rebuilds=is_rebuilding)
+    with without("retinue.definitions.catalog"):  # the greeting tells what does not load
+        app = await open_app(project, environment(), rebuilds=is_rebuilding)
     tune_process()
     try:
         yield app

@@ -1,5 +1,7 @@
 """What commands say: safe for a terminal, short, and true."""
 
+import json
+import logging
 from datetime import UTC, datetime, timedelta
 
 import pytest
@@ -8,6 +10,7 @@ from retinue.cli.chat.live import live_lines
 from retinue.cli.client import MessageView
 from retinue.cli.failures import describe
 from retinue.cli.life import life_of
+from retinue.cli.logs import HumanFormatter, JsonFormatter
 from retinue.cli.main import COMMANDS, load, overview, split_command
 from retinue.cli.printing import one_line, safe
 from retinue.cli.transcript import RunningTool, Streamed, Transcript
@@ -179,3 +182,29 @@ def test_tools_queue_and_retry_are_shown_below_the_stream() -> None:
         "⋯ queued 1: and then",
         "↻ the model call failed; next try in 4 s",
     ]
+
+
+def log_record(message: str, **facts: object) -> logging.LogRecord:
+    record = logging.makeLogRecord({"msg": message, "levelno": logging.WARNING, **facts})
+    record.levelname, record.name = "WARNING", "retinue.engine.calling"
+    return record
+
+
+def test_a_log_line_for_people_tells_each_fact_once() -> None:
+    record = log_record("no key for local:small", model="local:small", attempt=2, line=None)
+    line = HumanFormatter(is_coloured=False).format(record)
+    assert line[9:] == "warning engine.calling: no key for local:small attempt=2"
+
+
+def test_a_log_line_cannot_forge_another_one_or_steer_the_terminal() -> None:
+    line = HumanFormatter(is_coloured=False).format(
+        log_record("bad", text="x\n12:00:00 info \x1b[2J")
+    )
+    assert "\n" not in line
+    assert "\x1b" not in line
+
+
+def test_a_log_line_for_machines_is_json_with_every_fact() -> None:
+    line = json.loads(JsonFormatter().format(log_record("failed", agent_id="a1", error="x\ny")))
+    assert (line["level"], line["message"], line["agent_id"]) == ("warning", "failed", "a1")
+    assert line["error"] == "x\ny"

@@ -31,8 +31,7 @@ async def examine(project: Path, *, is_online: bool) -> list[Finding]:
         *disk(settings.data_dir),
         *permissions(settings.data_dir),
         *_server(project),
-        *await _stored(project, settings),
-        *await models(settings, env, is_online=is_online),
+        *await _opened(project, settings, is_online=is_online),
     ]
     return found
 
@@ -76,17 +75,15 @@ def _server(project: Path) -> list[Finding]:
     return [ok("server", f"running at {server.url}, process {server.pid}")]
 
 
-async def _stored(project: Path, settings: Settings) -> list[Finding]:
+async def _opened(project: Path, settings: Settings, *, is_online: bool) -> list[Finding]:
     """Look at what only the holder of the store can tell."""
-    data = settings.data_dir
-    if not (data / "retinue.db").exists() and not (data / "agents").exists():
-        return [ok("store", "nothing is stored yet")]
     try:
         async with connected(project, needs_engine=False) as client:
             return [
                 *await store(client),
-                *await mirror(client, data),
+                *await mirror(client, settings.data_dir),
                 *await definitions(client),
+                *await models(settings, client.models, is_online=is_online),
             ]
     except StoreDamagedError as error:
         advice = "`retinue serve --rebuild` sets it aside and rebuilds it from the agents' folders"

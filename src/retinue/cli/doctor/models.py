@@ -1,30 +1,27 @@
 """The models that the project names: whether they could be called, and whether they answer."""
 
 import asyncio
-from collections.abc import Mapping
 
 from retinue.cli.doctor.finding import Finding, fail, ok
 from retinue.clock import SystemClock
 from retinue.definitions.catalog import Catalog
 from retinue.errors import RetinueError
 from retinue.messages import TextContent, UserMessage
-from retinue.models.port import Model, ModelRequest
-from retinue.models.registry import ModelRegistry
+from retinue.models.port import Model, ModelRequest, Models
 from retinue.settings import Settings
 
 _PATIENCE_SECONDS = 30.0
 
 
-async def models(settings: Settings, env: Mapping[str, str], *, is_online: bool) -> list[Finding]:
+async def models(settings: Settings, known: Models | None, *, is_online: bool) -> list[Finding]:
     """Resolve each model, and call it when that was asked for."""
-    registry = ModelRegistry.from_settings(settings, env)
-    try:
-        return [
-            await _model(registry, name, users, is_online=is_online)
-            for name, users in named_models(settings).items()
-        ]
-    finally:
-        await registry.close()
+    if known is None:
+        names = ", ".join(named_models(settings))
+        return [ok("models", f"{names}: not checked here, since the running server has them")]
+    return [
+        await _model(known, name, users, is_online=is_online)
+        for name, users in named_models(settings).items()
+    ]
 
 
 def named_models(settings: Settings) -> dict[str, list[str]]:
@@ -44,12 +41,10 @@ def named_models(settings: Settings) -> dict[str, list[str]]:
     return named
 
 
-async def _model(
-    registry: ModelRegistry, name: str, users: list[str], *, is_online: bool
-) -> Finding:
+async def _model(known: Models, name: str, users: list[str], *, is_online: bool) -> Finding:
     by = f"{name} (for {', '.join(users)})"
     try:
-        model = await registry.get(name)
+        model = await known.get(name)
         if is_online:
             await asyncio.wait_for(_call(model), _PATIENCE_SECONDS)
             return ok("models", f"{by} answers")
