@@ -24,6 +24,7 @@ class Command:
 
     home: str  # "<module>:<function>" inside retinue.cli
     summary: str
+    is_passing_on: bool = False  # options that it does not know are somebody else's
 
 
 GROUPS: Mapping[str, Mapping[str, Command]] = {
@@ -55,7 +56,7 @@ GROUPS: Mapping[str, Mapping[str, Command]] = {
     },
     "Prove": {
         "verify": Command("proof:verify", "kill it at every commit and check"),
-        "bench": Command("proof:bench", "measure speed, growth and memory"),
+        "bench": Command("proof:bench", "measure speed, growth and memory", is_passing_on=True),
         "version": Command("version:version", "print the version"),
     },
 }
@@ -137,7 +138,11 @@ def _invoke(name: str, arguments: list[str]) -> int:
         add_completion=False,
         rich_markup_mode=None,
         pretty_exceptions_enable=False,
-        context_settings={"help_option_names": ["--help", "-h"], "max_content_width": 88},
+        context_settings={
+            "help_option_names": ["--help", "-h"],
+            "max_content_width": 88,
+            "ignore_unknown_options": COMMANDS[name].is_passing_on,
+        },
     )
     try:
         from retinue.cli.options import with_shared_options

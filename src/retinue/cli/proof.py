@@ -2,8 +2,6 @@
 
 import subprocess
 import sys
-from collections.abc import Callable
-from importlib import import_module
 from pathlib import Path
 from typing import Annotated
 
@@ -15,7 +13,7 @@ from retinue.errors import UsageError
 _CHECKOUT = Path(__file__).resolve().parents[3]
 
 
-def verify(
+def verify(  # noqa: PLR0913  (each is an option)
     common: Common,
     only: Annotated[
         list[str] | None, typer.Option(help="Only failpoints with this in their name; repeatable.")
@@ -26,15 +24,20 @@ def verify(
     keep: Annotated[
         bool, typer.Option("--keep", help="Keep the data of trials that fail.")
     ] = False,
+    quick: Annotated[bool, typer.Option("--quick", help="Only some points of each kind.")] = False,
+    deep: Annotated[bool, typer.Option("--deep", help="Kill the recovery as well.")] = False,
 ) -> int:
     """Kill the engine at every commit, restart it, and check that nothing is lost or done twice."""
-    run: Callable[..., int] = import_module("retinue.testing.verify").run
+    from retinue.testing.verify import run
+
     return run(
         only=only or [],
         limit=limit,
         seed=seed,
         jobs=jobs,
         keep=keep,
+        quick=quick,
+        deep=deep,
         is_json=common.is_json,
     )
 
