@@ -9,7 +9,7 @@ from retinue.stores.sqlite.operations import Checkpoint
 from retinue.stores.sqlite.writer import Writer
 
 _PAUSE_SECONDS = 0.5
-_LOG_PAGES = 2048
+_LOG_PAGES = 4096
 
 
 class Checkpoints:
