@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from retinue.errors import DefinitionError
+from retinue.messages import clean_text
 
 Severity = Literal["error", "warning"]
 
@@ -20,6 +21,10 @@ class LoadProblem:
     severity: Severity = "error"
     using_last_good: bool = False
     """whether what the file said before is still in use"""
+
+    def __post_init__(self) -> None:
+        # A file name that is not UTF-8 comes as lone surrogates, which no JSON writer takes.
+        object.__setattr__(self, "message", clean_text(self.message))
 
     @property
     def is_error(self) -> bool:

@@ -426,3 +426,4 @@ def test_a_name_that_is_not_utf8_is_told_readably(project: Project) -> None:
         "agents/?.py:1:",
         "agents/?.toml:1:",
     ]
+    assert all(problem.isprintable() for problem in project.problems())
