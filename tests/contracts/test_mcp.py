@@ -84,15 +84,16 @@ async def until(holds: Callable[[], Awaitable[bool]], *, seconds: float = 15) ->
         await asyncio.sleep(0.05)
 
 
-def processes(part: str) -> list[str]:
-    found: list[str] = []
+def processes(part: str) -> list[int]:
+    """Find the servers of this test by a path that only their command lines have."""
+    found: list[int] = []
     for entry in Path("/proc").glob("[0-9]*/cmdline"):
         try:
             line = entry.read_bytes().replace(b"\0", b" ").decode(errors="replace")
         except OSError:
             continue
         if part in line and int(entry.parent.name) != os.getpid():
-            found.append(line)
+            found.append(int(entry.parent.name))
     return found
 
 
@@ -259,6 +260,21 @@ async def test_a_server_that_dies_is_started_again_and_the_call_says_so(
         assert "not known whether the call took effect" in done.output.text
         assert (await run(tools["mcp_s_echo"], ctx)).output.text == "echo {}"
         assert list(box.problems()) == []
+
+
+async def test_a_server_that_is_killed_between_calls_is_started_again(
+    tmp_path: Path, plain: Plain
+) -> None:
+    async with toolbox(tmp_path, {"s": plain.table()}) as box:
+        await box.tools()
+        (before,) = processes(str(plain.file))
+        os.kill(before, 9)
+
+        async def is_back() -> bool:
+            running = processes(str(plain.file))
+            return len(running) == 1 and running != [before]
+
+        await until(is_back)
 
 
 async def test_a_change_of_the_tools_is_seen(tmp_path: Path, plain: Plain, ctx: Context) -> None:

@@ -1,4 +1,5 @@
 import os
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from textwrap import dedent
@@ -59,8 +60,9 @@ async def test_nothing_is_read_again_while_nothing_changes(folder: Path, write: 
 
 
 async def test_an_edit_is_used_from_the_next_listing_on(
-    folder: Path, write: Write, ctx: Context
+    folder: Path, write: Write, ctx: Context, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr(sys, "dont_write_bytecode", False)
     write("one.py", giving("1"))
     box = ProjectToolbox(folder)
     for value in ("2", "3", "4"):  # as long as the one before, and within the same second
