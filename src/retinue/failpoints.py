@@ -20,6 +20,9 @@ class _Armed:
     """Counts what is reached, writes it down, and kills when it is time."""
 
     def __init__(self, targets: str, log: str) -> None:
+        self.arm(targets, log)
+
+    def arm(self, targets: str, log: str) -> None:
         self._targets = {
             name: int(count or "1")
             for name, _, count in (entry.rpartition(":") for entry in targets.split(",") if entry)
@@ -49,3 +52,9 @@ reach: Callable[[str], None] = _from_environment()
 
 IS_ARMED = reach is not _unarmed
 """Whether it is worth while to make up a name."""
+
+
+def rearm(targets: str, log: str = "") -> None:
+    """Give a process that was forked from an armed one targets of its own."""
+    if isinstance(reach, _Armed):
+        reach.arm(targets, log)

@@ -1,0 +1,159 @@
+"""The engine's process of a trial: does what the client asks, line by line."""
+
+import asyncio
+import socket
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from retinue.agents.descriptor import UserDescriptor
+from retinue.agents.inbox import Sender
+from retinue.assembly import App, Extras, open_app
+from retinue.engine.warm import AgentPatch
+from retinue.errors import NotFoundError, RetinueError
+from retinue.ids import LOCAL_OWNER
+from retinue.messages import encode_record
+from retinue.models.scripted import ScriptedModel
+from retinue.stores.folders.comparing import compare
+from retinue.stores.port import AgentQuery
+from retinue.testing.verify.acting import (
+    CONNECTOR,
+    DELIVERED,
+    LogConnector,
+    TrialTools,
+    reply,
+)
+
+OWNER = LOCAL_OWNER
+_SETTINGS = """\
+model = "trial"
+[limits]
+retryMinimumSeconds = 0.01
+coalesceWindowMs = 20
+"""
+_DEFINITION = 'name = "helper"\ndisplayName = "Helper"\ndescription = "Helps."\n'
+_SETTLING_SECONDS = 15.0
+
+
+def prepare(directory: Path) -> None:
+    """Write the project that trials run in."""
+    (directory / "agents").mkdir(parents=True)
+    (directory / "retinue.toml").write_text(_SETTINGS, encoding="utf-8")
+    (directory / "agents" / "helper.toml").write_text(_DEFINITION, encoding="utf-8")
+
+
+async def serve(directory: Path, connection: socket.socket) -> None:
+    """Work until the client says to finish, or hangs up."""
+    extras = Extras(
+        models={"trial": ScriptedModel(reply, name="trial")},
+        tools=TrialTools(directory),
+        connectors={CONNECTOR: LogConnector(directory)},
+    )
+    app = await open_app(directory, {}, extras=extras)
+    reader, writer = await asyncio.open_connection(sock=connection, limit=2**24)
+    desk = Desk(app)
+    while not desk.is_finished and (line := await reader.readline()):
+        answer = await desk.answer(msgspec.json.decode(line))
+        writer.write(msgspec.json.encode(answer) + b"\n")
+        await writer.drain()
+    writer.close()
+
+
+class Desk:
+    """Answers the client's requests, one at a time."""
+
+    def __init__(self, app: App) -> None:
+        self._app = app
+        self.is_finished = False
+
+    async def answer(self, request: dict[str, Any]) -> dict[str, Any]:
+        do: Callable[[dict[str, Any]], Awaitable[object]] = getattr(self, f"_{request['do']}")
+        try:
+            return {"ok": await do(request)}
+        except RetinueError as error:
+            return {"error": error.code, "message": error.message}
+
+    async def _post(self, request: dict[str, Any]) -> object:
+        via = CONNECTOR if request["channel"] in DELIVERED else "web"
+        receipt = await self._app.engine.post(
+            OWNER,
+            UserDescriptor(connector=via, user_id="u", channel_id=request["channel"]),
+            request["text"],
+            silent=request["silent"],
+            key=request["key"],
+            sender=Sender(type="user", id="u", connector=CONNECTOR if request["chats"] else ""),
+            definition="helper",
+        )
+        return {"item": receipt.item.id, "agent": receipt.item.agent_id}
+
+    async def _outcome(self, request: dict[str, Any]) -> object:
+        outcome = await self._app.engine.outcome(
+            OWNER, request["item"], wait_seconds=request["wait"]
+        )
+        return {"fate": outcome.item.fate, "reply": outcome.reply}
+
+    async def _reset(self, request: dict[str, Any]) -> object:
+        await self._app.engine.reset(OWNER, request["agent"], reason="trial")
+        return True
+
+    async def _stop(self, request: dict[str, Any]) -> object:
+        return await self._app.engine.interrupt(OWNER, request["agent"])
+
+    async def _compact(self, request: dict[str, Any]) -> object:
+        return await self._app.engine.compact(OWNER, request["agent"])
+
+    async def _rename(self, request: dict[str, Any]) -> object:
+        patch = AgentPatch(name=request["name"])
+        return (await self._app.engine.update(OWNER, request["agent"], patch)).state.name
+
+    async def _delete(self, request: dict[str, Any]) -> object:
+        await self._app.engine.delete(OWNER, request["agent"])
+        return True
+
+    async def _settle(self, request: dict[str, Any]) -> object:
+        """Wait until nothing is left to do; gives what is still open when it takes too long."""
+        del request
+        clock = asyncio.get_running_loop()
+        end = clock.time() + _SETTLING_SECONDS
+        while True:
+            facts = await self._app.store.facts()
+            if not facts.items_open + facts.deliveries_open or clock.time() > end:
+                return {"items": facts.items_open, "deliveries": facts.deliveries_open}
+            await asyncio.sleep(0.002)
+
+    async def _finish(self, request: dict[str, Any]) -> object:
+        """Give everything that the store holds, compare the folders with it, and close."""
+        store = self._app.store
+        page = await store.agents(AgentQuery(owner=OWNER, limit=200))
+        agents = [await self._agent(agent.id) for agent in page.agents]
+        seen = {r["item"] for agent in agents for r in agent["records"] if "item" in r}
+        items = {item: await self._item(item) for item in {*request["items"], *seen}}
+        told: dict[str, object] = {"agents": agents, "items": items}
+        await self._app.engine.stop()
+        await self._app.mirror.stop()
+        told["differences"] = list(await compare(store, store.data_dir))
+        await self._app.models.close()
+        await store.close()
+        self.is_finished = True
+        return told
+
+    async def _agent(self, agent_id: Any) -> dict[str, Any]:
+        store = self._app.store
+        agent = await store.agent(OWNER, agent_id)
+        records = await store.history(OWNER, agent_id, after=0, limit=100_000)
+        return {
+            "id": agent.id,
+            "name": agent.state.name,
+            "isResting": agent.state.turn is None,
+            "channel": getattr(agent.descriptor, "channel_id", ""),
+            "records": [msgspec.json.decode(encode_record(record)) for record in records],
+        }
+
+    async def _item(self, item_id: Any) -> object:
+        try:
+            item, _ = await self._app.store.item(OWNER, item_id)
+        except NotFoundError:
+            return None
+        return {"seq": item.seq, "fate": item.fate, "reply": item.reply_seq, "agent": item.agent_id}

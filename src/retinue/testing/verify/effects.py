@@ -1,0 +1,44 @@
+"""What the world outside sees of a trial: the effects of tools and the replies that were sent."""
+
+import os
+from pathlib import Path
+
+import msgspec
+from msgspec import Struct
+
+EFFECTS = "effects.log"
+SENT = "sent.log"
+
+
+class Effect(Struct, frozen=True, kw_only=True):
+    """One run of a tool, or one reply that left."""
+
+    name: str  # the tool, or the channel
+    key: str  # the idempotency key
+    text: str = ""
+
+
+_encoder = msgspec.json.Encoder()
+_decoder = msgspec.json.Decoder(Effect)
+
+
+class EffectLog:
+    """A file that is on disk line by line, whatever happens to its writer."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+
+    def add(self, effect: Effect) -> None:
+        descriptor = os.open(self._path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
+        try:
+            os.write(descriptor, _encoder.encode(effect) + b"\n")
+            os.fsync(descriptor)
+        finally:
+            os.close(descriptor)
+
+    def read(self) -> list[Effect]:
+        try:
+            lines = self._path.read_bytes().splitlines()
+        except FileNotFoundError:
+            return []
+        return [_decoder.decode(line) for line in lines]

@@ -1,0 +1,160 @@
+"""What the client of a trial does: every way in which a message can live and end."""
+
+from collections.abc import Callable, Sequence
+from random import Random
+
+from retinue.errors import RetinueError
+from retinue.testing.verify.client import Client, Sent
+
+Step = Callable[[Client], None]
+
+MAIN, SIDE = "main", "side"
+
+
+def hello(client: Client) -> None:
+    client.wait(client.post(MAIN, "hello", key="k-hello"))
+
+
+def repeat(client: Client) -> None:
+    first = client.post(SIDE, "twice", key="k-twice")
+    second = client.post(SIDE, "twice", key="k-twice")
+    client.log.sent.remove(second)
+    client.wait(first)
+    third = client.post(SIDE, "twice", key="k-twice")
+    client.log.sent.remove(third)
+    if {second.item, third.item} != {first.item}:
+        raise RetinueError("the same key gave another item")
+
+
+def no_key(client: Client) -> None:
+    client.wait(client.post(SIDE, "no key", key=None))
+
+
+def burst(client: Client) -> None:
+    texts = [f"burst {n}" for n in range(3)]
+    for sent in [client.post(MAIN, text, key=f"k-{text}", chats=True) for text in texts]:
+        client.wait(sent)
+
+
+def every_contract(client: Client) -> None:
+    client.wait(client.post(MAIN, "use pure:a keyed:b checked:c once:d", key="k-contracts"))
+
+
+def together(client: Client) -> None:
+    client.wait(client.post(SIDE, "use pure:e pure:f pure:g", key="k-together"))
+
+
+def two_steps(client: Client) -> None:
+    client.wait(client.post(SIDE, "use once:h", key="k-once-1"))
+    client.wait(client.post(SIDE, "use keyed:i keyed:j", key="k-keyed-2"))
+
+
+def tell(client: Client) -> None:
+    hearer = client.wait(client.post("hearer", "listen", key="k-listen"))
+    client.wait(client.post(MAIN, f"use tell:{hearer.agent}", key="k-tell"))
+
+
+def quiet(client: Client) -> None:
+    client.wait(client.post(SIDE, "psst", key="k-quiet", silent=True))
+
+
+def steer(client: Client) -> None:
+    first = client.post("steered", "use hold:steer", key="k-hold")
+    client.until_effect("steer", first)
+    second = client.post("steered", "this way", key="k-steer")
+    client.release("steer")
+    client.wait(first)
+    client.wait(second)
+
+
+def stop(client: Client) -> None:
+    sent = client.post("stopped", "use stuck:stop", key="k-stop", may_be_cancelled=True)
+    client.until_effect("stop", sent)
+    behind = client.post("stopped", "behind the stop", key="k-behind")
+    client.command("stop", sent)
+    client.wait(sent)
+    client.wait(behind)
+
+
+def reset(client: Client) -> None:
+    old = client.post("reset", "use stuck:reset", key="k-old", may_be_cancelled=True)
+    client.until_effect("reset", old)
+    queued = client.post("reset", "queued before", key="k-queued", may_be_cancelled=True)
+    client.command("reset", old)
+    client.log.resets.append(str(old.agent))
+    client.wait(old)
+    client.wait(queued)
+    fresh = client.wait(client.post("reset", "fresh", key="k-fresh"))
+    if fresh.reply != "re fresh, 1 lines":
+        raise RetinueError(f"what was before the reset is still there: {fresh.reply!r}")
+
+
+def flaky(client: Client) -> None:
+    client.wait(client.post(SIDE, "flaky", key="k-flaky"))
+
+
+def hopeless(client: Client) -> None:
+    client.wait(client.post(SIDE, "hopeless", key="k-hopeless"))
+
+
+def compact(client: Client) -> None:
+    parts = [client.wait(client.post("long", f"part {n}", key=f"k-part-{n}")) for n in range(3)]
+    client.command("compact", parts[0])
+
+
+def rename(client: Client) -> None:
+    sent = client.wait(client.post(MAIN, "name yourself", key="k-name"))
+    client.command("rename", sent, name="Named")
+    client.log.names[str(sent.agent)] = "Named"
+
+
+def delete(client: Client) -> None:
+    sent = client.wait(client.post("doomed", "farewell", key="k-doomed"))
+    try:
+        client.command("delete", sent)
+    except RetinueError as error:
+        if not error.message.startswith("not_found"):
+            raise
+    client.log.deleted.append(str(sent.agent))
+
+
+STEPS: Sequence[Step] = (
+    hello,
+    repeat,
+    no_key,
+    burst,
+    every_contract,
+    together,
+    two_steps,
+    tell,
+    quiet,
+    steer,
+    stop,
+    reset,
+    flaky,
+    hopeless,
+    compact,
+    rename,
+    delete,
+)
+
+
+def ordered(seed: int) -> list[Step]:
+    """Give the steps as they are written for seed 0, else in another order."""
+    steps = list(STEPS)
+    if seed:
+        Random(seed).shuffle(steps)
+    return steps
+
+
+def play(client: Client, seed: int) -> None:
+    """Do every step, and wait until nothing is left to do."""
+    for step in ordered(seed):
+        step(client)
+    # A silent message waits for a step that runs anyway, so let there be one.
+    client.wait(client.post(SIDE, "goodbye", key="k-goodbye"))
+    client.log.open_at_the_end = client.ask({"do": "settle"})
+
+
+def items_of(sent: Sequence[Sent]) -> list[str]:
+    return [one.item for one in sent if one.item is not None]

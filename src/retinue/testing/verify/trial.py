@@ -1,0 +1,99 @@
+"""One trial: play the script, die where it was told to, go on, and judge what is left."""
+
+import os
+import shutil
+import tempfile
+import time
+from collections.abc import Sequence
+from pathlib import Path
+
+from msgspec import Struct
+
+from retinue.errors import RetinueError
+from retinue.testing.verify.checking import Evidence, violations
+from retinue.testing.verify.child import prepare
+from retinue.testing.verify.client import REACHED, Client, Stuck
+from retinue.testing.verify.effects import EFFECTS, SENT, EffectLog
+from retinue.testing.verify.script import items_of, play
+
+_ROOM_BYTES = 200_000_000
+
+
+class Task(Struct, frozen=True, kw_only=True):
+    """What to try: `kills` names the point of the first death, then of the next one."""
+
+    kills: Sequence[str] = ()
+    seed: int = 0
+    keeps: bool = False  # the data, when something does not hold
+    logs_reached: bool = False
+
+
+class Verdict(Struct, frozen=True, kw_only=True):
+    """How a trial ended."""
+
+    kills: Sequence[str]
+    deaths: int
+    violations: Sequence[str]
+    seconds: float
+    reached: Sequence[Sequence[str]] = ()  # by each process, in order
+    directory: str = ""
+
+
+def try_out(task: Task) -> Verdict:
+    began = time.monotonic()
+    directory = Path(tempfile.mkdtemp(prefix="retinue-verify-", dir=_place()))
+    prepare(directory)
+    client = Client(directory, task.kills, logs_reached=task.logs_reached)
+    found: list[str]
+    try:
+        try:
+            play(client, task.seed)
+            told = client.ask({"do": "finish", "items": items_of(client.log.sent)})
+        except (Stuck, RetinueError) as error:
+            found = [f"stuck: {error}"]
+        else:
+            found = violations(
+                Evidence(
+                    log=client.log,
+                    told=told,
+                    effects=EffectLog(directory / EFFECTS).read(),
+                    deliveries=EffectLog(directory / SENT).read(),
+                    database=directory / ".retinue" / "retinue.db",
+                )
+            )
+    finally:
+        client.close()
+    reached = _reached(directory, client.log.deaths) if task.logs_reached else []
+    is_kept = bool(found) and task.keeps
+    if not is_kept:
+        shutil.rmtree(directory, ignore_errors=True)
+    return Verdict(
+        kills=task.kills,
+        deaths=client.log.deaths,
+        violations=found,
+        seconds=time.monotonic() - began,
+        reached=reached,
+        directory=str(directory) if is_kept else "",
+    )
+
+
+def _place() -> str | None:
+    """A file system in memory, where there is one: a kill loses nothing that was written to it."""
+    memory = Path("/dev/shm")
+    is_roomy = memory.is_dir() and os.access(memory, os.W_OK)
+    return str(memory) if is_roomy and shutil.disk_usage(memory).free > _ROOM_BYTES else None
+
+
+def _reached(directory: Path, deaths: int) -> list[list[str]]:
+    """Give what each process reached, each time as `name:count`."""
+    result: list[list[str]] = []
+    for number in range(deaths + 1):
+        path = directory / REACHED.format(number)
+        names = path.read_text(encoding="utf-8").split() if path.exists() else []
+        counts: dict[str, int] = {}
+        points: list[str] = []
+        for name in names:
+            counts[name] = counts.get(name, 0) + 1
+            points.append(f"{name}:{counts[name]}")
+        result.append(points)
+    return result
