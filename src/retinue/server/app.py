@@ -10,6 +10,7 @@ from starlette.responses import Response
 
 from retinue.clock import Clock, SystemClock
 from retinue.engine.engine import Engine
+from retinue.ids import LOCAL_OWNER, OwnerId
 from retinue.server.auth import Gate
 from retinue.server.describing import document
 from retinue.server.endpoints import AnyEndpoint, Endpoint, Plain, Services, routes_of
@@ -69,12 +70,16 @@ def create_app(
     options: ServerOptions | None = None,
     static_dir: Path = STATIC_DIR,
     clock: Clock | None = None,
+    owner: OwnerId = LOCAL_OWNER,
 ) -> Starlette:
-    """Put the door together; `app.state.services` has the gate that makes login codes."""
+    """Put the door together; whoever holds the token acts for the owner.
+
+    `app.state.services` has the gate that makes login codes.
+    """
     options = options or ServerOptions()
     services = Services(
         engine=engine,
-        gate=Gate(token, clock or SystemClock()),
+        gate=Gate(token, clock or SystemClock(), owner=owner),
         live=LiveClients(),
         options=options,
     )
