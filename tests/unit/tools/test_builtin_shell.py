@@ -214,7 +214,7 @@ class TestInTheSandbox:
         done = await sh(
             ctx, "echo begun; (trap '' TERM INT HUP; sleep 4711) & sleep 4711", seconds=1
         )
-        assert time.monotonic() - began < 5
+        assert time.monotonic() - began < 30
         assert done.status == "error"
         assert done.output.text == "begun\n[stopped: it took longer than 1 seconds]"
         assert not await_ended("sleep 4711")

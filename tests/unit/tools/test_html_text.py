@@ -53,7 +53,7 @@ def test_code_and_comments_never_show() -> None:
 )
 def test_hostile_pages_take_no_longer_than_their_length(piece: str) -> None:
     page = piece * (300_000 // len(piece))
-    began = time.monotonic()
+    began = time.process_time()
     html_text(page)
     html_text(page + ">")
-    assert time.monotonic() - began < 5
+    assert time.process_time() - began < 5
