@@ -1,6 +1,6 @@
 """What a function gave back, as the output of a tool."""
 
-import re
+import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import PurePosixPath
@@ -88,7 +88,8 @@ async def _with_files(ctx: ToolContext, values: Sequence[Any], tool_name: str) -
 
 async def store_file(ctx: ToolContext, name: str, data: bytes) -> FileReference:
     """Put it among the attachments, where the same call always finds the same place."""
-    call = re.sub(r"[^A-Za-z0-9_-]", "_", ctx.call_id)[:80]
+    # Providers number the calls of each response anew, so the call's own id would not do.
+    call = hashlib.sha256(ctx.idempotency_key.encode()).hexdigest()[:12]
     plain = PurePosixPath(clean_text(name).replace("\\", "/")).name[-100:] or "file"
     return await ctx.files.write(f"/attachments/{call}-{plain}", data)
 

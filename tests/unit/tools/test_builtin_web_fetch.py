@@ -91,7 +91,7 @@ async def test_a_file_that_is_not_text_is_kept(
     web.page("/a%2Fb/pic.png?x=1", b"\x89PNG...", "image/png")
     done = await get(granted, web, "/a%2Fb/pic.png?x=1")
     (file,) = done.output.files
-    assert file.path == "/attachments/call-1-pic.png"
+    assert file.path == "/attachments/be2974546978-pic.png"
     assert await granted.files.read(file.path) == b"\x89PNG..."
 
 

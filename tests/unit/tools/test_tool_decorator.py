@@ -251,11 +251,13 @@ async def test_bytes_and_attachments_become_files_of_the_agent(ctx: Context) -> 
 
     output = (await run(draw, ctx)).output
     assert [file.path for file in output.files] == [
-        "/attachments/call-1-draw.png",
-        "/attachments/call-1-b.txt",
+        "/attachments/be2974546978-draw.png",
+        "/attachments/be2974546978-b.txt",
     ]
-    assert output.text.startswith("Two pictures.\nFile: /attachments/call-1-draw.png (image/png")
-    assert await ctx.files.read("/attachments/call-1-b.txt") == b"text"
+    assert output.text.startswith(
+        "Two pictures.\nFile: /attachments/be2974546978-draw.png (image/png"
+    )
+    assert await ctx.files.read("/attachments/be2974546978-b.txt") == b"text"
 
 
 async def test_a_file_reference_and_a_whole_output_pass_unchanged(ctx: Context) -> None:
