@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Browser, BrowserContext, Page, sync_playwright
+from playwright.sync_api import Browser, BrowserContext, Page, expect, sync_playwright
 
 from tests.browser.hostile import ANSWERS
 from tests.browser.house import House, make_project
@@ -22,6 +22,8 @@ FLAGS = [
 ]
 STATIC = Path(__file__).resolve().parents[2] / "src/retinue/server/static/index.html"
 
+PATIENCE_MS = 20_000
+
 Profile = Callable[..., BrowserContext]
 
 
@@ -36,6 +38,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 def browser() -> Iterator[Browser]:
     assert CHROMIUM.exists(), "the browser tests need Debian's chromium: run `make system`"
     assert STATIC.exists(), "the browser tests need the built web app: run `make web`"
+    expect.set_options(timeout=PATIENCE_MS)
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=CHROMIUM, args=FLAGS)
         yield browser
@@ -47,7 +50,7 @@ def house(tmp_path_factory: pytest.TempPathFactory) -> Iterator[House]:
     house = House(make_project(tmp_path_factory.mktemp("project"), ANSWERS))
     house.start()
     yield house
-    house.stop()
+    house.close()
 
 
 @pytest.fixture
@@ -59,7 +62,7 @@ def profile(browser: Browser) -> Iterator[Profile]:
         context = browser.new_context(
             viewport={"width": width, "height": height}, has_touch=is_phone, is_mobile=is_phone
         )
-        context.set_default_timeout(15_000)
+        context.set_default_timeout(PATIENCE_MS)
         made.append(context)
         return context
 

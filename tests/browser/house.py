@@ -77,6 +77,7 @@ class House:
         self.base = f"http://127.0.0.1:{self.port}"
         self.link = ""
         self._process: subprocess.Popen[str] | None = None
+        self._client = httpx2.Client(base_url=self.base, timeout=30)
 
     def start(self) -> None:
         environment = {name: os.environ[name] for name in ("PATH", "HOME") if name in os.environ}
@@ -105,7 +106,7 @@ class House:
         end = time.monotonic() + START_SECONDS
         while time.monotonic() < end:
             try:
-                if httpx2.get(f"{self.base}/api/health").is_success:
+                if self._client.get("/api/health").is_success:
                     return
             except httpx2.TransportError:
                 time.sleep(0.05)
@@ -124,6 +125,10 @@ class House:
         if process.stdout is not None:
             process.stdout.close()
 
+    def close(self) -> None:
+        self.stop()
+        self._client.close()
+
     def kill(self) -> None:
         self.stop(signal.SIGKILL)
 
@@ -136,13 +141,8 @@ class House:
 
     def call(self, method: str, path: str, body: dict[str, Any] | None = None) -> Any:
         """Ask the API, as another client would."""
-        response = httpx2.request(
-            method,
-            f"{self.base}{path}",
-            json=body,
-            headers={"Authorization": f"Bearer {self.token}"},
-            timeout=30,
-        )
+        headers = {"Authorization": f"Bearer {self.token}"}
+        response = self._client.request(method, path, json=body, headers=headers)
         assert response.is_success, f"{method} {path}: {response.status_code} {response.text}"
         return response.json() if response.content else None
 
@@ -150,8 +150,8 @@ class House:
         body = {"definition": definition, **({"name": name} if name else {})}
         return self.call("POST", "/api/agents", body)["id"]
 
-    def say(self, agent_id: str, text: str) -> None:
-        """Send a message and wait until it has its fate."""
+    def say(self, agent_id: str, *texts: str) -> None:
+        """Send messages and wait until the last has its fate."""
         path = f"/api/agents/{agent_id}/messages"
-        sent = self.call("POST", path, {"content": text})
-        self.call("GET", f"{path}/{sent['id']}?wait=20")
+        sent = [self.call("POST", path, {"content": text}) for text in texts]
+        self.call("GET", f"{path}/{sent[-1]['id']}?wait=20")

@@ -146,10 +146,9 @@ def test_a_draft_and_its_attachment_outlive_the_page(visit: Visit) -> None:
 
 def test_older_messages_come_while_scrolling_up(visit: Visit, house: House) -> None:
     agent_id = house.begin("stranger", "Long")
-    for number in range(45):
-        house.say(agent_id, f"hello {number}")
+    house.say(agent_id, *(f"hello {number}" for number in range(90)))
     window = visit(f"/#/c/{agent_id}")
-    expect(window.bubbles().last).to_have_text("hello 44")
+    expect(window.bubbles().last).to_have_text("hello 89")
     expect(window.log.get_by_text("hello 0", exact=True)).to_have_count(0)
     window.log.hover()
     for _ in range(40):
@@ -157,6 +156,6 @@ def test_older_messages_come_while_scrolling_up(visit: Visit, house: House) -> N
         if window.log.get_by_text("hello 0", exact=True).count():
             break
         window.page.wait_for_timeout(50)
-    expect(window.bubbles()).to_have_count(45)
+    expect(window.bubbles()).to_have_count(90)
     window.page.get_by_role("button", name="Jump to the end").click()
     expect(window.bubbles().last).to_be_in_viewport()

@@ -50,7 +50,7 @@ const openEventSource: Opener = (after, on) => {
 };
 
 const FIRST_DELAY_MS = 400;
-const LONGEST_DELAY_MS = 15_000;
+const LONGEST_DELAY_MS = 6_000;
 const SOCKET_FAILURES_BEFORE_FALLBACK = 3;
 const HIDDEN_PAGE_FLUSH_MS = 120;
 
