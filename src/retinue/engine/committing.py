@@ -76,6 +76,8 @@ class Committer:
             raise
         finally:
             warm.end_work()
+            if warm.aside is not None:  # no two commits of one agent at a time
+                await asyncio.wait({warm.aside})
 
 
 def _abandon(work: Awaitable[object]) -> None:

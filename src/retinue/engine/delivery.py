@@ -75,7 +75,8 @@ class Outbox:
                 if delivery.id not in busy:
                     self._sending[delivery.id] = asyncio.create_task(self._send(delivery))
             try:
-                await asyncio.wait_for(self._news.wait(), _IDLE_SECONDS)
+                async with asyncio.timeout(_IDLE_SECONDS):  # `wait_for` may swallow the end
+                    await self._news.wait()
             except TimeoutError:
                 continue
 

@@ -267,6 +267,9 @@ class Engine:
         warm = self._warm.get(agent_id)
         if warm is None:
             self._commands.setdefault(agent_id, []).append(command)
+        elif warm.is_working and command.is_aside() and warm.aside is None:
+            warm.aside = asyncio.create_task(self._runner.obey_aside(warm, command))
+            return await done
         else:
             warm.commands.append(command)
             if command.interrupts():
@@ -348,8 +351,8 @@ class Engine:
             seconds = await self._runner.run(warm)
             if seconds is not None:
                 self._dispatch.wake_later(agent_id, _priority_of(warm), seconds)
-        except FencedError:
-            self._warm.pop(agent_id, None)
+        except FencedError as error:
+            self._let_go(agent_id, error)
             logger.warning("another process took this agent over", extra={"agent_id": agent_id})
         except Exception:
             logger.exception("a defect ended the turn", extra={"agent_id": agent_id})
@@ -371,10 +374,16 @@ class Engine:
                     self._dispatch.wake(agent_id, priority)  # what is queued behind it
                 else:
                     self._dispatch.wake_later(agent_id, priority, _DEFECT_RETRY_SECONDS)
-        except Exception:
+        except Exception as error:
             logger.exception("the failed turn could not be recorded", extra={"agent_id": agent_id})
-            self._warm.pop(agent_id, None)
+            self._let_go(agent_id, error, *commands)
             self._dispatch.wake_later(agent_id, "background", _DEFECT_RETRY_SECONDS)
+
+    def _let_go(self, agent_id: AgentId, error: Exception, *commands: Command) -> None:
+        """Forget what memory holds of an agent, and tell whoever waits for a command."""
+        warm = self._warm.pop(agent_id, None)
+        for command in chain(commands, warm.commands if warm else ()):
+            command.settle(error)
 
     async def _load(self, agent_id: AgentId) -> Warm | None:
         warm = self._warm.get(agent_id)

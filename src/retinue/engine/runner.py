@@ -137,6 +137,13 @@ class Runner:
             case _:
                 assert_never(action)
 
+    async def obey_aside(self, warm: Warm, command: Command) -> None:
+        """Carry out a command while the agent's own task waits for a model or a tool."""
+        try:
+            await self._obey(warm, command)
+        finally:
+            warm.aside = None
+
     async def _obey(self, warm: Warm, command: Command) -> None:
         try:
             result = await self._carry_out(warm, command)

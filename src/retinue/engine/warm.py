@@ -83,6 +83,10 @@ class Command:
     def interrupts(self) -> bool:
         return isinstance(self.order, Stop | Reset | Delete)
 
+    def is_aside(self) -> bool:
+        """Whether it can be carried out while a model or a tool is at work: it adds no record."""
+        return isinstance(self.order, Change)
+
     def settle(self, result: bool | Exception) -> None:
         """Tell whoever gave it, if they still wait."""
         if not self.done.done():
@@ -136,6 +140,7 @@ class Warm:
         self.overhead = 0  # characters of the system prompt and the tools
         self.is_deleted = False
         self.commands: deque[Command] = deque()
+        self.aside: asyncio.Task[None] | None = None  # a command beside the work that goes on
         self._working: asyncio.Task[Any] | None = None
         self.is_running_tools = False
         for item in snapshot.items:

@@ -3,15 +3,14 @@ import asyncio
 import pytest
 
 from retinue.engine.warm import AgentPatch
-from retinue.errors import NotFoundError, RateLimitedError
+from retinue.errors import BusyError, NotFoundError, RateLimitedError
 from retinue.ids import OwnerId
 from retinue.messages import ResetRecord, ToolRecord
-from retinue.models.port import ModelRequest
-from retinue.models.scripted import Answer, Reply, ScriptedModel
+from retinue.models.scripted import Reply, ScriptedModel
 from retinue.testing.clock import FakeClock
 from retinue.tools.function import tool
 from tests.unit.engine.conftest import Start
-from tests.unit.engine.support import Gate, calls, eventually, gated, last_said, said
+from tests.unit.engine.support import Gate, calls, eventually, gated, said
 
 OTHER = OwnerId("other")
 
@@ -233,25 +232,29 @@ async def test_a_rename_a_pin_and_attributes_are_kept(start: Start) -> None:
     assert (state.name, state.pinned_at) == (None, None)
 
 
-async def test_a_rename_during_a_tool_loop_changes_nothing_else(start: Start) -> None:
+async def test_a_rename_does_not_wait_for_the_model_and_changes_nothing_else(
+    start: Start,
+) -> None:
     gate = Gate()
-
-    def reply(request: ModelRequest) -> Answer:
-        return "done" if last_said(request) == "passed" else calls("gated")
-
-    kit = await start(reply, tools=[gated(gate)])
+    kit = await start([Reply(text="done", midway=gate)])
     agent = await kit.agent()
     receipt = await kit.post(agent, "go")
     await gate.reached.wait()
-    renaming = asyncio.ensure_future(
-        kit.engine.update(agent.owner, agent.id, AgentPatch(name="Now"))
-    )
+    renamed = [
+        kit.engine.update(agent.owner, agent.id, AgentPatch(name=f"{n}", attributes={f"{n}": n}))
+        for n in range(5)
+    ]
+    first = await asyncio.wait_for(renamed[0], 5)
+    assert first.state.name == "0"
+    rest = asyncio.gather(*renamed[1:])
     await asyncio.sleep(0)
     gate.opened.set()
-    assert (await renaming).state.name == "Now"
+    await rest
     assert (await kit.outcome(receipt)).reply == "done"
-    assert (await kit.fresh(agent)).state.name == "Now"
     assert gate.count == 1
+    state = (await kit.fresh(agent)).state
+    assert state.attributes == {f"{n}": n for n in range(5)}
+    assert state.turn is None
 
 
 async def test_a_command_that_is_under_way_at_shutdown_is_told(start: Start) -> None:
@@ -260,10 +263,8 @@ async def test_a_command_that_is_under_way_at_shutdown_is_told(start: Start) -> 
     agent = await kit.agent()
     await kit.post(agent, "go")
     await gate.reached.wait()
-    renaming = asyncio.ensure_future(
-        kit.engine.update(agent.owner, agent.id, AgentPatch(name="Late"))
-    )
+    compacting = asyncio.ensure_future(kit.engine.compact(agent.owner, agent.id))
     await eventually(lambda: kit.engine._warm[agent.id].commands)  # pyright: ignore[reportPrivateUsage]
     await kit.engine.stop()
-    ended = (await asyncio.gather(asyncio.wait_for(renaming, 2), return_exceptions=True))[0]
-    assert not isinstance(ended, TimeoutError)
+    with pytest.raises(BusyError):
+        await asyncio.wait_for(compacting, 2)

@@ -55,7 +55,7 @@ def tell(client: Client) -> None:
 
 
 def quiet(client: Client) -> None:
-    client.wait(client.post(SIDE, "psst", key="k-quiet", silent=True))
+    client.post(SIDE, "psst", key="k-quiet", silent=True)
 
 
 def steer(client: Client) -> None:
@@ -151,7 +151,7 @@ def play(client: Client, seed: int) -> None:
     """Do every step, and wait until nothing is left to do."""
     for step in ordered(seed):
         step(client)
-    # A silent message waits for a step that runs anyway, so let there be one.
+    # After a death, a silent message waits for a step that runs anyway: let there be one.
     client.wait(client.post(SIDE, "goodbye", key="k-goodbye"))
     client.log.open_at_the_end = client.ask({"do": "settle"})
 
