@@ -77,3 +77,18 @@ def test_without_sockets_the_same_arrives_as_server_sent_events(visit: Visit, ho
     expect(window.answers()).to_contain_text("1, 2, 3")
     expect(window.answers()).to_contain_text("999, 1000.")
     expect(window.answers()).to_have_count(1)
+
+
+def test_a_tool_that_runs_while_the_page_opens_is_shown_as_running(
+    visit: Visit, house: House
+) -> None:
+    agent_id = house.begin("assistant", "Slow")
+    house.call(
+        "POST", f"/api/agents/{agent_id}/messages", {"content": 'call hold {"gate": "late"}'}
+    )
+    window = visit(f"/#/c/{agent_id}")
+    expect(window.call("hold")).to_contain_text("Running")
+    expect(window.call("hold")).to_contain_text("waited")
+    house.open_gate("late")
+    window.rests()
+    expect(window.call("hold")).not_to_contain_text("Running")

@@ -1,6 +1,7 @@
 """The first visit, by the printed link and without it."""
 
 import re
+from collections.abc import Callable
 
 from playwright.sync_api import expect
 
@@ -36,3 +37,19 @@ def test_a_browser_that_is_not_signed_in_is_told_what_to_do_and_takes_the_token(
     field.fill(house.token)
     field.press("Enter")
     expect(Window(page).list).to_be_visible()
+
+
+def test_a_session_that_ended_shows_the_way_back_and_keeps_what_was_being_written(
+    visit: Callable[..., Window], house: House
+) -> None:
+    window = visit()
+    window.begin()
+    window.message.fill("half a thought")
+    window.page.context.clear_cookies()
+    window.message.press("Enter")
+    field = window.page.get_by_label(re.compile("paste"))
+    field.fill(house.token)
+    field.press("Enter")
+    expect(window.message).to_have_value("half a thought")
+    window.message.press("Enter")
+    expect(window.bubbles()).to_have_text("half a thought")

@@ -135,3 +135,25 @@ def test_the_theme_follows_the_system_until_one_is_chosen(visit: Visit) -> None:
     window.page.reload()
     expect(window.list).to_be_visible()
     assert window.page.evaluate(background) == dark
+
+
+def test_a_conversation_that_was_left_goes_on_when_it_is_opened_again(
+    visit: Visit, house: House
+) -> None:
+    one, other = house.begin("clerk", "One"), house.begin("clerk", "Other")
+    window = visit(f"/#/c/{one}")
+    window.say("hello")
+    expect(window.answers("Clerk")).to_have_count(1)
+    window.row("Other").get_by_role("link").click()
+    expect(window.title).to_have_text("Other")
+    house.say(one, "hello again")
+    window.say("hello")
+    expect(window.answers("Clerk")).to_have_count(1)
+    window.row("One").get_by_role("link").click()
+    expect(window.bubbles()).to_have_text(["hello", "hello again"])
+    window.say("count to 1000")
+    expect(window.answers("Clerk")).to_have_count(3)
+    window.page.go_back()
+    expect(window.title).to_have_text("Other")
+    house.say(other, "hello again")
+    expect(window.answers("Clerk")).to_have_count(2)

@@ -47,16 +47,18 @@ const ENDED: Record<ToolStatus, CallState> = {
   },
 };
 
+/** `isNext` = the agent works, and of its calls this is the first without a result. */
 export function callState(
   id: string,
   result: ToolRecord | undefined,
   live: LiveTool | undefined,
   isAgentRunning: boolean,
+  isNext: boolean,
 ): CallState {
   if (result) return ENDED[result.status] ?? ENDED.unknown;
   const quiet: CallState = { tone: "quiet", icon: "tool", word: "", explanation: "" };
   if (!id) return { ...quiet, tone: "busy", icon: "pencil", word: "Writing" };
-  if (live) return { ...quiet, tone: "busy", icon: "spin", word: "Running" };
+  if (live || isNext) return { ...quiet, tone: "busy", icon: "spin", word: "Running" };
   return isAgentRunning
     ? { ...quiet, icon: "clock", word: "Next" }
     : { ...quiet, word: "No result" };

@@ -16,6 +16,10 @@ const PAGE = 80;
 const KEPT = 8;
 const NEWEST = Number.MAX_SAFE_INTEGER;
 
+function isMissing(error: unknown): boolean {
+  return error instanceof ApiError && error.status === 404;
+}
+
 export class OpenConversation {
   data = $state.raw<Conversation>(emptyConversation(""));
   phase = $state<"loading" | "ready" | "missing" | "error">("loading");
@@ -44,8 +48,7 @@ export class OpenConversation {
       this.data = withOpenItems(withHistory(this.data, page.records, page.hasMore), open.items);
       this.phase = "ready";
     } catch (error) {
-      const isMissing = error instanceof ApiError && error.status === 404;
-      this.phase = isMissing ? "missing" : "error";
+      this.phase = isMissing(error) ? "missing" : "error";
       this.problem = error instanceof Error ? error.message : String(error);
     }
   }
@@ -65,6 +68,15 @@ export class OpenConversation {
   /** Read what came after a break that the stream could not replay. */
   async catchUp(): Promise<void> {
     if (this.phase !== "ready") return this.load();
+    try {
+      await this.readMissed();
+    } catch (error) {
+      if (!isMissing(error)) throw error;
+      this.phase = "missing";
+    }
+  }
+
+  private async readMissed(): Promise<void> {
     let after = this.data.records.at(-1)?.seq ?? 0;
     const missed: KnownRecord[] = [];
     for (;;) {
@@ -93,35 +105,50 @@ export class OpenConversation {
   }
 }
 
+interface Kept {
+  conversation: OpenConversation;
+  release: () => void;
+}
+
+/** Made by a view, but living longer than it: what it derives must not end with the view. */
+function keep(agentId: string): Kept {
+  let conversation: OpenConversation | undefined;
+  const release = $effect.root(() => {
+    conversation = new OpenConversation(agentId);
+  });
+  return { conversation: conversation as OpenConversation, release };
+}
+
 export class Conversations {
-  private readonly open = new Map<string, OpenConversation>();
+  private readonly open = new Map<string, Kept>();
 
   /** The conversation, loading it when it is not here; the ones not looked at for longest go. */
   get(agentId: string): OpenConversation {
     const known = this.open.get(agentId);
+    const kept = known ?? keep(agentId);
     this.open.delete(agentId);
-    const conversation = known ?? new OpenConversation(agentId);
-    this.open.set(agentId, conversation);
-    if (!known || known.phase === "error") void conversation.load();
-    for (const id of [...this.open.keys()].slice(0, -KEPT)) this.open.delete(id);
-    return conversation;
+    this.open.set(agentId, kept);
+    if (!known || kept.conversation.phase === "error") void kept.conversation.load();
+    for (const id of [...this.open.keys()].slice(0, -KEPT)) this.forget(id);
+    return kept.conversation;
   }
 
   known(agentId: string): OpenConversation | undefined {
-    return this.open.get(agentId);
+    return this.open.get(agentId)?.conversation;
   }
 
   forget(agentId: string): void {
+    this.open.get(agentId)?.release();
     this.open.delete(agentId);
   }
 
   dropLive(): void {
-    for (const conversation of this.open.values()) conversation.dropLive();
+    for (const { conversation } of this.open.values()) conversation.dropLive();
   }
 
   /** After a resync only what is on the page is worth reading again at once. */
   async catchUp(current: string | null): Promise<void> {
-    for (const id of [...this.open.keys()]) if (id !== current) this.open.delete(id);
-    if (current) await this.open.get(current)?.catchUp();
+    for (const id of [...this.open.keys()]) if (id !== current) this.forget(id);
+    if (current) await this.known(current)?.catchUp();
   }
 }
