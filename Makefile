@@ -64,7 +64,7 @@ check-lint: dev
 check-types: dev
 	@$(BIN)/basedpyright --level error
 check-layers: dev
-	@$(BIN)/lint-imports --no-logo $(if $(wildcard src/retinue/assembly*),,--contract layers --contract cycles) 2>&1 | sed '/^$$/d'
+	@$(BIN)/lint-imports --no-logo 2>&1 | sed '/^$$/d'
 check-web: $(if $(wildcard web/package.json),web/node_modules/.installed)
 	@if [ -f web/package.json ]; then npm --prefix web run --silent --if-present check; fi
 

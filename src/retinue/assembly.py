@@ -3,7 +3,7 @@
 import gc
 import os
 import secrets
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -12,9 +12,11 @@ from retinue.definitions.catalog import Catalog
 from retinue.engine.delivery import Deliver
 from retinue.engine.engine import Engine
 from retinue.engine.wiring import World
+from retinue.ids import LOCAL_OWNER, AgentId
 from retinue.models.port import Model
 from retinue.models.registry import ModelRegistry
 from retinue.settings import Settings, load_settings
+from retinue.stores.folders.archive import import_from
 from retinue.stores.folders.mirror import Mirror
 from retinue.stores.folders.rebuilding import Rebuilt, open_or_rebuild
 from retinue.stores.sqlite.store import SqliteStore
@@ -55,6 +57,10 @@ class App:
     token: str
     has_own_token: bool  # set by the operator, so that other machines may be let in
     rebuilt: Rebuilt | None = None  # what came back from the folders, when the database was gone
+
+    async def import_agents(self, path: Path) -> Sequence[AgentId]:
+        """Load the agents of an archive for the local owner."""
+        return await import_from(path, self.store, self.settings.data_dir, owner=LOCAL_OWNER)
 
     async def close(self) -> None:
         await self.engine.stop()

@@ -5,7 +5,7 @@ import sys
 
 import pytest
 
-HEAVY = ("anthropic", "fastapi", "httpx2", "mcp", "openai", "pydantic_ai", "rich", "uvicorn")
+HEAVY = ("anthropic", "starlette", "httpx2", "mcp", "openai", "pydantic_ai", "rich", "uvicorn")
 
 
 def heavy_modules_after(statement: str) -> list[str]:

@@ -59,13 +59,18 @@ class ModelCaller:
             return
         if self._room.is_needed(warm):
             return  # now that the model's window is known, the next decision makes room first
-        await self._ask(warm, plan, model, models)
+        narrator = Narrator(self._feed, warm, model.name)
+        try:
+            await self._ask(warm, plan, model, models, narrator)
+        finally:
+            narrator.end()
 
-    async def _ask(self, warm: Warm, plan: Plan, model: Model, models: int) -> None:
+    async def _ask(
+        self, warm: Warm, plan: Plan, model: Model, models: int, narrator: Narrator
+    ) -> None:
         clock = self._clock
         estimated = self._equipment.estimate(warm)
         began = clock.monotonic()
-        narrator = Narrator(self._feed, warm, model.name)
         try:
             completed = await self._committer.interruptibly(
                 warm, self._answer(warm, plan, model, narrator)
@@ -108,7 +113,7 @@ class ModelCaller:
             attempt=turn.attempt if turn else 0,
         )
         reach("model:before")
-        return await ask(model, request, narrator.show if self._feed.is_watched else None)
+        return await ask(model, request, narrator.show)
 
     async def _model_failed(self, warm: Warm, error: ModelError, models: int) -> None:
         turn = warm.state.turn

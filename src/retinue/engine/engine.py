@@ -307,8 +307,7 @@ class Engine:
                     self._ended(change, item)
             if change.is_deleted:
                 self._forgotten(change.agent_id)
-        if self._feed.is_watched:
-            self._feed.publish(changes)
+        self._feed.publish(changes)
         self._outbox.nudge()
 
     def _forgotten(self, agent_id: AgentId) -> None:

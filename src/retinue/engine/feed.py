@@ -2,10 +2,11 @@
 
 import asyncio
 from collections.abc import AsyncIterator, Sequence
+from typing import Protocol
 
-from retinue.engine.views import events_of
+from retinue.engine.views import change_before, cursor_of, events_of
 from retinue.errors import RetinueError
-from retinue.events import Event, HelloEvent, LiveEvent, ResyncEvent
+from retinue.events import CommittedEvent, Event, HelloEvent, LiveEvent, ResyncEvent
 from retinue.ids import AgentId, OwnerId
 from retinue.stores.port import Change, Store
 
@@ -19,6 +20,18 @@ class LaggedError(RetinueError):
     code = "lagged"
 
 
+class Streamed(Protocol):
+    """A response that is being streamed, as far as it has come."""
+
+    @property
+    def owner(self) -> OwnerId: ...
+
+    @property
+    def agent_id(self) -> AgentId: ...
+
+    def so_far(self) -> Sequence[LiveEvent]: ...
+
+
 class _Reader:
     """One subscriber's bounded queue."""
 
@@ -26,6 +39,7 @@ class _Reader:
         self.owner = owner
         self.agent_id = agent_id
         self.queue: asyncio.Queue[Change | LiveEvent | None] = asyncio.Queue(_QUEUE)
+        self.is_live = False  # committed changes are queued from the start, live output later
         self.has_lagged = False
 
     def wants(self, owner: OwnerId, agent_id: str) -> bool:
@@ -44,12 +58,16 @@ class Feed:
     def __init__(self, store: Store) -> None:
         self._store = store
         self._readers: set[_Reader] = set()
+        self._streamed: dict[AgentId, Streamed] = {}
 
     @property
     def is_watched(self) -> bool:
         return bool(self._readers)
 
     def publish(self, changes: Sequence[Change]) -> None:
+        for change in changes:
+            if change.records:
+                self._streamed.pop(change.agent_id, None)  # what was streamed is a record now
         for reader in self._readers:
             for change in changes:
                 if reader.wants(change.owner, change.agent_id):
@@ -57,8 +75,15 @@ class Feed:
 
     def live(self, owner: OwnerId, agent_id: AgentId, event: LiveEvent) -> None:
         for reader in self._readers:
-            if reader.wants(owner, agent_id):
+            if reader.is_live and reader.wants(owner, agent_id):
                 reader.offer(event)
+
+    def streams(self, response: Streamed) -> None:
+        """Keep the response at hand for readers that come while it is being streamed."""
+        self._streamed[response.agent_id] = response
+
+    def streams_no_more(self, agent_id: AgentId) -> None:
+        self._streamed.pop(agent_id, None)
 
     def announce(self, event: LiveEvent) -> None:
         """Tell everybody, whoever's agents they watch."""
@@ -74,40 +99,53 @@ class Feed:
     ) -> AsyncIterator[Event]:
         """Replay what came after the cursor, then go on live, without a gap or a repeat."""
         reader = _Reader(owner, agent_id)
-        self._readers.add(
-            reader
-        )  # before the replay: what is committed meanwhile waits in the queue
+        self._readers.add(reader)  # before the replay: what is committed meanwhile is queued
         try:
-            seen = await self._store.cursor() if after is None else after
-            yield HelloEvent(cursor=seen)
-            if after is not None:
-                async for change in self._replay(owner, after, agent_id):
-                    if isinstance(change, ResyncEvent):
-                        seen = change.cursor
-                        yield change
-                        break
-                    seen = change.cursor
-                    for event in events_of(change):
-                        yield event
+            if after is None:
+                seen = cursor_of(await self._store.cursor())
+                streamed = self._begin_live(reader)
+                yield HelloEvent(cursor=seen)
+            else:
+                seen = after
+                yield HelloEvent(cursor=seen)
+                async for event in self._replay(owner, after, agent_id):
+                    seen = event.cursor
+                    yield event
+                streamed = self._begin_live(reader)
+            for event in streamed:
+                yield event
             async for event in self._follow(reader, seen):
                 yield event
         finally:
             self._readers.discard(reader)
 
+    def _begin_live(self, reader: _Reader) -> list[LiveEvent]:
+        """Give what is being streamed so far; from this moment on the reader gets the rest."""
+        reader.is_live = True
+        return [
+            event
+            for response in self._streamed.values()
+            if reader.wants(response.owner, response.agent_id)
+            for event in response.so_far()
+        ]
+
     async def _replay(
         self, owner: OwnerId, after: int, agent_id: AgentId | None
-    ) -> AsyncIterator[Change | ResyncEvent]:
+    ) -> AsyncIterator[CommittedEvent | ResyncEvent]:
+        seen = change_before(after)
         while True:
             newest = await self._store.cursor()
-            page = await self._store.changes(owner, after=after, agent_id=agent_id, limit=_PAGE)
-            if page is None or after > newest:
-                yield ResyncEvent(cursor=newest)
+            page = await self._store.changes(owner, after=seen, agent_id=agent_id, limit=_PAGE)
+            if page is None or seen > newest:
+                yield ResyncEvent(cursor=cursor_of(newest))
                 return
             for change in page:
-                yield change
+                for event in events_of(change):
+                    if event.cursor > after:
+                        yield event
             if len(page) < _PAGE:
                 return
-            after = page[-1].cursor
+            seen = page[-1].cursor
 
     async def _follow(self, reader: _Reader, seen: int) -> AsyncIterator[Event]:
         while True:
@@ -118,6 +156,7 @@ class Feed:
                 return
             if not isinstance(thing, Change):
                 yield thing
-            elif thing.cursor > seen:
+            elif cursor_of(thing.cursor) > seen:
                 for event in events_of(thing):
-                    yield event
+                    if event.cursor > seen:
+                        yield event

@@ -1,29 +1,34 @@
 """Shows a response while it is being streamed; nothing of it is stored."""
 
+from collections.abc import Sequence
+from typing import Literal
+
+from msgspec import structs
+
 from retinue.engine.feed import Feed
 from retinue.engine.warm import Warm
-from retinue.events import DeltaEvent, StepEvent
-from retinue.ids import new_id
+from retinue.events import DeltaEvent, LiveEvent, StepEvent
+from retinue.ids import AgentId, OwnerId, new_id
 from retinue.models.port import CallDelta, Completed, ModelEvent, TextDelta, ThinkingDelta
 
 
 class Narrator:
-    """Tells watchers about one model call."""
+    """Tells watchers about one model call, and latecomers what they missed of it."""
 
     def __init__(self, feed: Feed, warm: Warm, model: str) -> None:
         self._feed = feed
-        self._warm = warm
         self._model = model
         self._step = ""
+        self._texts: dict[int, list[str]] = {}
+        self._parts: dict[int, DeltaEvent] = {}  # the first delta of each part
+        self.agent_id: AgentId = warm.id
+        self.owner: OwnerId = warm.owner
 
     def show(self, event: ModelEvent) -> None:
         if not self._step:
             self._step = new_id("s")
-            self._tell(
-                StepEvent(
-                    agent_id=self._warm.id, step=self._step, state="started", model=self._model
-                )
-            )
+            self._feed.streams(self)
+            self._tell(self._started())
         match event:
             case TextDelta():
                 self._delta(event.part, "text", event.text)
@@ -34,22 +39,39 @@ class Narrator:
             case Completed():
                 pass
 
+    def so_far(self) -> Sequence[LiveEvent]:
+        """The step and one delta for each part, with all of its text."""
+        parts = [
+            structs.replace(first, text="".join(self._texts[part]))
+            for part, first in sorted(self._parts.items())
+        ]
+        return [self._started(), *parts]
+
+    def end(self) -> None:
+        """What was shown is a record now."""
+        if self._step:
+            self._feed.streams_no_more(self.agent_id)
+
     def discard(self) -> None:
         """What was shown will not become a record."""
         if self._step:
-            self._tell(StepEvent(agent_id=self._warm.id, step=self._step, state="discarded"))
+            self._feed.streams_no_more(self.agent_id)
+            self._tell(StepEvent(agent_id=self.agent_id, step=self._step, state="discarded"))
 
-    def _delta(self, part: int, kind: str, text: str, name: str = "") -> None:
-        self._tell(
-            DeltaEvent(
-                agent_id=self._warm.id,
-                step=self._step,
-                part=part,
-                kind=kind,  # pyright: ignore[reportArgumentType]
-                text=text,
-                name=name,
-            )
+    def _started(self) -> StepEvent:
+        return StepEvent(
+            agent_id=self.agent_id, step=self._step, state="started", model=self._model
         )
 
+    def _delta(
+        self, part: int, kind: Literal["text", "thinking", "call"], text: str, name: str = ""
+    ) -> None:
+        event = DeltaEvent(
+            agent_id=self.agent_id, step=self._step, part=part, kind=kind, text=text, name=name
+        )
+        self._parts.setdefault(part, event)
+        self._texts.setdefault(part, []).append(text)
+        self._tell(event)
+
     def _tell(self, event: StepEvent | DeltaEvent) -> None:
-        self._feed.live(self._warm.owner, self._warm.id, event)
+        self._feed.live(self.owner, self.agent_id, event)

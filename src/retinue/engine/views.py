@@ -1,5 +1,6 @@
 """Agents, items and changes as doors show them."""
 
+from itertools import count
 from typing import Any, Literal
 
 import msgspec
@@ -16,6 +17,9 @@ from retinue.events import (
 )
 from retinue.messages import encode_record
 from retinue.stores.port import Agent, Change
+
+_EVENT_BITS = 16
+_LAST_EVENT = (1 << _EVENT_BITS) - 1
 
 Status = Literal["running", "queued", "waiting", "resting", "terminated"]
 
@@ -73,18 +77,41 @@ def item_view(item: Item) -> ItemView:
     )
 
 
+def cursor_of(change_cursor: int) -> int:
+    """The stream's cursor after all events of that change."""
+    return (change_cursor << _EVENT_BITS) | _LAST_EVENT
+
+
+def change_before(cursor: int) -> int:
+    """The last change that a reader with this cursor has seen whole."""
+    is_whole = cursor & _LAST_EVENT == _LAST_EVENT
+    return max(0, (cursor >> _EVENT_BITS) - (not is_whole))
+
+
 def events_of(change: Change) -> list[CommittedEvent]:
-    """Give one change as events; they share its cursor."""
-    cursor, agent_id = change.cursor, change.agent_id
+    """Give one change as events.
+
+    Each has a cursor of its own, the same live and replayed, so that a reader that was cut off
+    between two of them goes on with the next. What became of the agent comes last.
+    """
+    agent_id = change.agent_id
     if change.is_deleted:
-        return [AgentDeletedEvent(cursor=cursor, agent_id=agent_id)]
+        return [AgentDeletedEvent(cursor=cursor_of(change.cursor), agent_id=agent_id)]
+    numbers = count(change.cursor << _EVENT_BITS)
     events: list[CommittedEvent] = [
-        RecordEvent(cursor=cursor, agent_id=agent_id, record=msgspec.Raw(encode_record(record)))
+        RecordEvent(
+            cursor=next(numbers), agent_id=agent_id, record=msgspec.Raw(encode_record(record))
+        )
         for record in change.records
     ]
     events += [
-        ItemEvent(cursor=cursor, agent_id=agent_id, item=item_view(item)) for item in change.items
+        ItemEvent(cursor=next(numbers), agent_id=agent_id, item=item_view(item))
+        for item in change.items
     ]
     if change.agent is not None:
-        events.append(AgentEvent(cursor=cursor, agent_id=agent_id, agent=agent_view(change.agent)))
+        events.append(
+            AgentEvent(
+                cursor=cursor_of(change.cursor), agent_id=agent_id, agent=agent_view(change.agent)
+            )
+        )
     return events

@@ -88,9 +88,9 @@ class LimitsSettings(Shape):
     subagent_depth: Positive = 8
     live_children: Positive = 32
     """for each parent"""
-    foreground_concurrency: Positive = 32
+    foreground_concurrency: Positive = 256
     """agents that answer people at the same time"""
-    background_concurrency: Positive = 16
+    background_concurrency: Positive = 64
     """all other agents that run at the same time"""
     steps_per_run: Positive = 250
     message_chars: Positive = 200_000

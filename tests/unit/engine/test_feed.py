@@ -5,6 +5,7 @@ import pytest
 
 from retinue.engine import feed as feed_module
 from retinue.engine.feed import LaggedError
+from retinue.engine.views import cursor_of
 from retinue.events import (
     AgentDeletedEvent,
     DeltaEvent,
@@ -60,7 +61,7 @@ async def test_replay_and_live_show_the_same_facts(start: Start) -> None:
 
 async def all_now(kit: Kit) -> list[Event]:
     """Replay everything up to now."""
-    end = await kit.store.cursor()
+    end = cursor_of(await kit.store.cursor())
     seen: list[Event] = []
     async for event in kit.engine.subscribe(LOCAL_OWNER, after=0):
         seen.append(event)
@@ -76,16 +77,16 @@ async def test_a_reader_that_comes_back_misses_nothing_and_sees_nothing_twice(
     posting = asyncio.ensure_future(talk(kit, await kit.agent(), 40))
     collected: list[Event] = []
     after = 0
-    while not (posting.done() and after == await kit.store.cursor()):
-        page = await some_changes(kit, after, 7)
+    while not (posting.done() and after == cursor_of(await kit.store.cursor())):
+        page = await some_events(kit, after, 7)
         collected += page
         after = max([after, *cursors(page)])
     assert facts(collected) == facts(await all_now(kit))
     assert len(facts(collected)) == 81
 
 
-async def some_changes(kit: Kit, after: int, count: int) -> list[Event]:
-    """Read that many whole changes, or fewer when no more come, and hang up."""
+async def some_events(kit: Kit, after: int, count: int) -> list[Event]:
+    """Read that many events, or fewer when no more come, and hang up, wherever that is."""
     page: list[Event] = []
     stream = kit.engine.subscribe(LOCAL_OWNER, after=after)
     await anext(stream)
@@ -121,6 +122,23 @@ async def test_a_stream_shows_text_and_tools_as_they_come(start: Start) -> None:
     assert [e.name for e in seen if isinstance(e, ToolEvent)] == ["work"]
     order = [type(e).__name__ for e in seen]
     assert order.index("DeltaEvent") < order.index("RecordEvent") or "StepEvent" in order
+
+
+async def test_whoever_comes_in_the_middle_of_an_answer_sees_all_of_it(start: Start) -> None:
+    gate = Gate()
+    kit = await start([Reply(text="hello there", chunk=5, midway=gate)])
+    agent = await kit.agent()
+    receipt = await kit.post(agent, "hi")
+    await gate.reached.wait()
+    stream = kit.engine.subscribe(LOCAL_OWNER, after=None)
+    await anext(stream)
+    started, delta = await anext(stream), await anext(stream)
+    assert isinstance(started, StepEvent)
+    assert isinstance(delta, DeltaEvent)
+    assert delta.text == "hello there"
+    gate.opened.set()
+    rest = await until_answered(stream, receipt.item.id)
+    assert not [event for event in rest if isinstance(event, StepEvent | DeltaEvent)]
 
 
 async def test_text_that_will_not_become_a_record_is_taken_back(start: Start) -> None:
@@ -189,7 +207,7 @@ async def test_a_cursor_that_is_too_old_asks_for_a_fresh_start(start: Start) -> 
 
 async def test_a_cursor_from_the_future_asks_for_a_fresh_start(start: Start) -> None:
     kit = await start([])
-    stream = kit.engine.subscribe(LOCAL_OWNER, after=10**9)
+    stream = kit.engine.subscribe(LOCAL_OWNER, after=cursor_of(10**9))
     await anext(stream)
     assert isinstance(await anext(stream), ResyncEvent)
 

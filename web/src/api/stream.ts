@@ -105,7 +105,7 @@ export class EventStream {
     let hasSpoken = false;
     const isCurrent = () => generation === this.generation && !this.isStopped;
     this.hooks.connection("connecting", null);
-    this.transport = (usesSocket ? openSocket : openEventSource)(this.resumeAt(), {
+    this.transport = (usesSocket ? openSocket : openEventSource)(this.cursor, {
       open: () => {},
       message: (text) => {
         if (!isCurrent()) return;
@@ -121,11 +121,6 @@ export class EventStream {
         if (isCurrent()) void this.recover(generation, usesSocket && !hasSpoken);
       },
     });
-  }
-
-  /** Events of one change share its cursor, and the connection may have broken between two of them. */
-  private resumeAt(): number | null {
-    return this.cursor === null ? null : Math.max(0, this.cursor - 1);
   }
 
   private async recover(generation: number, neverSpoke: boolean): Promise<void> {

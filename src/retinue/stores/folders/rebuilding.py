@@ -45,6 +45,10 @@ class OpenableStore(WholeStore, Protocol):
     @property
     def data_dir(self) -> Path: ...
 
+    def hold(self) -> None:
+        """Take the data directory; raises `BusyError` when another process has it."""
+        ...
+
     async def open(self) -> None: ...
 
 
@@ -76,12 +80,12 @@ async def open_or_rebuild(store: OpenableStore, *, is_forced: bool = False) -> R
     if not is_forced and not needs_rebuild(data_dir):
         await store.open()
         return None
+    store.hold()
     if _marker(data_dir).exists():
         for name in _DATABASE_FILES:
             (data_dir / name).unlink(missing_ok=True)
     elif is_forced:
         quarantine(data_dir)
-    data_dir.mkdir(mode=0o700, parents=True, exist_ok=True)
     _marker(data_dir).touch(mode=0o600)
     await store.open()
     report = await rebuild(store)

@@ -59,6 +59,8 @@ class DirectoryLock:
         self._descriptor: int | None = None
 
     def take(self) -> None:
+        if self._descriptor is not None:
+            return
         descriptor = os.open(self._path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
         try:
             fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)

@@ -90,12 +90,16 @@ class SqliteStore:
         self._loop = asyncio.get_running_loop()
         await self._loop.run_in_executor(None, self._open)
 
-    def _open(self) -> None:
+    def hold(self) -> None:
+        """Take the data directory, before opening it or moving anything in it."""
         try:
             make_directory(self._data)
             self._lock.take()
         except OSError as error:
             raise store_error(error, self._data) from error
+
+    def _open(self) -> None:
+        self.hold()
         try:
             connection = connect(self._data, is_writer=True)
             try:

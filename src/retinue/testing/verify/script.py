@@ -70,7 +70,7 @@ def steer(client: Client) -> None:
 def stop(client: Client) -> None:
     sent = client.post("stopped", "use stuck:stop", key="k-stop", may_be_cancelled=True)
     client.until_effect("stop", sent)
-    behind = client.post("stopped", "behind the stop", key="k-behind")
+    behind = client.post("stopped", "behind the stop", key="k-behind", may_be_cancelled=True)
     client.command("stop", sent)
     client.wait(sent)
     client.wait(behind)

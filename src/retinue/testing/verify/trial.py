@@ -42,38 +42,43 @@ class Verdict(Struct, frozen=True, kw_only=True):
 def try_out(task: Task) -> Verdict:
     began = time.monotonic()
     directory = Path(tempfile.mkdtemp(prefix="retinue-verify-", dir=_place()))
-    prepare(directory)
     client = Client(directory, task.kills, logs_reached=task.logs_reached)
-    found: list[str]
+    found: list[str] = []
+    is_kept = False
     try:
-        try:
-            play(client, task.seed)
-            told = client.ask({"do": "finish", "items": items_of(client.log.sent)})
-        except (Stuck, RetinueError) as error:
-            found = [f"stuck: {error}"]
-        else:
-            found = violations(
-                Evidence(
-                    log=client.log,
-                    told=told,
-                    effects=EffectLog(directory / EFFECTS).read(),
-                    deliveries=EffectLog(directory / SENT).read(),
-                    database=directory / ".retinue" / "retinue.db",
-                )
-            )
+        prepare(directory)
+        found = _played(client, task.seed)
+        is_kept = bool(found) and task.keeps
+        return Verdict(
+            kills=task.kills,
+            deaths=client.log.deaths,
+            violations=found,
+            seconds=time.monotonic() - began,
+            reached=_reached(directory, client.log.deaths) if task.logs_reached else [],
+            directory=str(directory) if is_kept else "",
+        )
     finally:
         client.close()
-    reached = _reached(directory, client.log.deaths) if task.logs_reached else []
-    is_kept = bool(found) and task.keeps
-    if not is_kept:
-        shutil.rmtree(directory, ignore_errors=True)
-    return Verdict(
-        kills=task.kills,
-        deaths=client.log.deaths,
-        violations=found,
-        seconds=time.monotonic() - began,
-        reached=reached,
-        directory=str(directory) if is_kept else "",
+        if not is_kept:
+            shutil.rmtree(directory, ignore_errors=True)
+
+
+def _played(client: Client, seed: int) -> list[str]:
+    """Play the script to its end and give what does not hold."""
+    directory = client.directory
+    try:
+        play(client, seed)
+        told = client.ask({"do": "finish", "items": items_of(client.log.sent)})
+    except (Stuck, RetinueError) as error:
+        return [f"stuck: {error}"]
+    return violations(
+        Evidence(
+            log=client.log,
+            told=told,
+            effects=EffectLog(directory / EFFECTS).read(),
+            deliveries=EffectLog(directory / SENT).read(),
+            database=directory / ".retinue" / "retinue.db",
+        )
     )
 
 
