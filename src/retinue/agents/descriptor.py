@@ -129,7 +129,8 @@ def identity_of(descriptor: Descriptor) -> str:
     """Give the key under which the same descriptor finds the same agent again.
 
     The parts are JSON, so that no part can be chosen to look like another descriptor's key. The
-    heartbeat is also the system agent with the tag `heartbeat`: they share one key.
+    heartbeat is also the system agent with the tag `heartbeat`: they share one key. A permanent
+    agent's key is its name without case, so that an owner never has two of one name.
     """
     match descriptor:
         case UserDescriptor(connector=connector, user_id=user, channel_id=channel):
@@ -140,8 +141,10 @@ def identity_of(descriptor: Descriptor) -> str:
             parts = ["system", "heartbeat"]
         case SystemDescriptor(tag=tag):
             parts = ["system", tag]
-        case SubagentDescriptor(id=agent) | PermanentDescriptor(id=agent):
+        case SubagentDescriptor(id=agent):
             parts = ["agent", agent]
+        case PermanentDescriptor(name=name):
+            parts = ["permanent", " ".join(name.split()).casefold()]
         case SwarmDescriptor(id=swarm, contact_agent_id=contact):
             parts = ["swarm", swarm, contact]
     return _encoder.encode(parts).decode()

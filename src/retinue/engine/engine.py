@@ -7,11 +7,11 @@ from collections.abc import AsyncIterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from itertools import chain
-from typing import Any
+from typing import Any, Literal
 
 from msgspec import Struct
 
-from retinue.agents.descriptor import Descriptor, UserDescriptor, is_foreground
+from retinue.agents.descriptor import Descriptor, HeartbeatDescriptor, UserDescriptor, is_foreground
 from retinue.agents.fate import is_final
 from retinue.agents.inbox import Item, Sender
 from retinue.agents.state import AgentState
@@ -43,6 +43,8 @@ from retinue.stores.port import Change as StoredChange
 from retinue.tools.port import AgentFiles, Tool
 
 logger = logging.getLogger(__name__)
+
+FetchStrategy = Literal["most-recent-foreground", "heartbeat"]
 
 _DEFECT_RETRY_SECONDS = 5.0
 _DEFINITIONS_SECONDS = 1.0
@@ -168,8 +170,10 @@ class Engine:
     async def delete(self, owner: OwnerId, agent_id: AgentId) -> None:
         await self._order(owner, agent_id, Delete())
 
-    async def foreground(self, owner: OwnerId) -> Agent | None:
-        """The fetch strategy `most-recent-foreground`: the last chat that a person wrote in."""
+    async def fetch(self, owner: OwnerId, strategy: FetchStrategy) -> Agent | None:
+        """Find an agent by what it is for: the last chat that a person wrote in, the heartbeat."""
+        if strategy == "heartbeat":
+            return await self.store.find(owner, HeartbeatDescriptor())
         return await self.store.most_recent_foreground(owner)
 
     # -- messages
