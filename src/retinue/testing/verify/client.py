@@ -13,6 +13,7 @@ from typing import Any
 
 import msgspec
 
+from retinue.agents.fate import is_final
 from retinue.errors import RetinueError
 from retinue.failpoints import rearm
 from retinue.testing.verify.acting import RELEASED
@@ -20,7 +21,7 @@ from retinue.testing.verify.child import serve
 from retinue.testing.verify.effects import EFFECTS, EffectLog
 
 _PATIENCE_SECONDS = 25.0
-_WAIT_SECONDS = 20.0
+_WAIT_SECONDS = 15.0
 REACHED = "reached-{}.log"
 ERRORS = "errors.log"
 
@@ -110,6 +111,8 @@ class Client:
             request = {"do": "outcome", "item": sent.item, "wait": _WAIT_SECONDS}
             answer = self.ask(request)
             sent.fate, sent.reply = answer["fate"], answer["reply"]
+            if not is_final(answer["fate"]):
+                raise Stuck(f"{sent.text!r} is still {sent.fate} after {_WAIT_SECONDS:g} s")
         return sent
 
     def until_effect(self, text: str, sent: Sent) -> None:
