@@ -156,6 +156,18 @@ class StoreContract(StoreReadingContract):
             await store.admit(post(agent.id, "something else", key="k"))
         assert len(await store.open_items(LOCAL_OWNER, agent.id)) == 1
 
+    async def test_a_key_of_another_agents_message_is_a_conflict(self, store: Store) -> None:
+        """Told that it is a repeat, the sender would believe that this agent had it."""
+        agent, _ = await store.create(new_agent(chat("a")))
+        other, _ = await store.create(new_agent(chat("b")))
+        await store.admit(post(agent.id, "hello", key="k"))
+        with pytest.raises(ConflictError):
+            await store.admit(post(other.id, "hello", key="k"))
+        with pytest.raises(ConflictError):
+            await store.admit(post(new_agent(chat("c")), "hello", key="k"))
+        assert (await store.admit(post(new_agent(chat("a")), "hello", key="k"))).is_repeat
+        assert list(await store.open_items(LOCAL_OWNER, other.id)) == []
+
     async def test_keys_of_two_owners_do_not_meet(self, store: Store) -> None:
         await store.admit(post(new_agent(), "mine", key="k"))
         theirs = post(new_agent(owner=STRANGER), "theirs", owner=STRANGER, key="k")

@@ -78,7 +78,7 @@ class StoreMachine(RuleBasedStateMachine):
         modelled = self.agents.get(channel)
         known = self.keys.get(key) if key else None
         act = self.store.admit(post(new_agent(chat(channel)), text, key=key))
-        if known is not None and known[1] != text:
+        if known is not None and known[1:] != (text, channel):
             with pytest.raises(ConflictError):
                 self.run(act)
         elif known is not None:

@@ -16,6 +16,9 @@ from retinue.ids import AgentId, OwnerId
 from retinue.stores.port import Commit, NewAgent, Post
 from retinue.stores.sqlite.warm import Entry, WarmAgents
 
+Claims = dict[tuple[OwnerId, str], tuple[AgentId, str]]
+"""Which agent and which digest an owner's key stands for."""
+
 
 class KnownKeys:
     """Dedupe keys that are taken, as far as this group asks about them."""
@@ -72,33 +75,34 @@ class Checks:
             self.new_agent(new)
             if self._warm.find(new.owner, identity_of(new.descriptor)) is None:
                 created.add(new.id)
-        keys: dict[tuple[str, str], str] = {}
+        keys: Claims = {}
         for post in commit.posts:
             self.post(post, keys, created)
 
-    def post(self, post: Post, keys: dict[tuple[str, str], str], created: set[str]) -> None:
+    def post(self, post: Post, keys: Claims, created: set[str]) -> None:
         to, item = post.to, post.item
         if isinstance(to, NewAgent):
             self.new_agent(to)
             entry = self._warm.find(to.owner, identity_of(to.descriptor))
+            target = entry.id if entry is not None else to.id
         elif to in created:
-            entry = None
+            entry, target = None, to
         else:
-            entry = self.existing(to, post.owner)
+            entry, target = self.existing(to, post.owner), to
         key = item.dedupe_key
         if key is not None:
             if "\x00" in key:
                 raise UsageError("a key cannot hold a NUL character: use another key")
             first = self._keys.first(post.owner, key)
-            digest = keys.get((post.owner, key)) if first is None else first[1]
-            if digest is not None:
-                if digest != item.digest:
+            claim = keys.get((post.owner, key)) if first is None else (first[0].agent_id, first[1])
+            if claim is not None:
+                if claim != (target, item.digest):
                     raise ConflictError(
                         f"the key {key!r} was used for another message: use a new key",
                         details={"key": key},
                     )
                 return
-            keys[post.owner, key] = item.digest
+            keys[post.owner, key] = (target, item.digest)
         if entry is not None and entry.lifecycle != "active":
             raise TerminatedError(f"the agent {entry.id!r} ended and takes no more messages")
 
