@@ -19,9 +19,9 @@ from retinue.agents.descriptor import (
     parent_of,
 )
 from retinue.errors import UsageError
-from retinue.ids import AgentId, new_agent_id
+from retinue.ids import AgentId
 
-A, B = new_agent_id(), new_agent_id()
+A, B = AgentId("a23456789012345678901234"), AgentId("b23456789012345678901234")
 
 
 def permanent(name: str, agent_id: AgentId = A) -> PermanentDescriptor:
