@@ -1,5 +1,6 @@
 """One model call: resolve attachments, stream, and give back a whole response or a typed error."""
 
+import asyncio
 from collections.abc import Callable, Sequence
 
 from msgspec import structs
@@ -39,6 +40,10 @@ async def ask(
                 show(event)
     except RetinueError:
         raise
+    except asyncio.CancelledError as error:
+        if _is_cancelled():
+            raise
+        raise ModelError(f"{model.name} cancelled itself", is_retryable=True) from error
     except Exception as error:
         # An adapter's own defect must not look like an answer, nor take the agent down.
         raise ModelError(f"{type(error).__name__}: {error}", is_retryable=True) from error
@@ -47,6 +52,12 @@ async def ask(
     if not any(map(_says_something, completed.parts)):
         raise ModelError(f"{model.name} gave an empty reply", is_retryable=True)
     return structs.replace(completed, parts=[_clean(part) for part in completed.parts])
+
+
+def _is_cancelled() -> bool:
+    """Whether somebody cancelled this task; else what it awaited gave up by itself."""
+    task = asyncio.current_task()
+    return task is not None and task.cancelling() > 0
 
 
 def _clean(part: Part) -> Part:

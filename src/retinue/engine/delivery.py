@@ -63,11 +63,11 @@ class Outbox:
     async def _work(self) -> None:
         while True:
             self._news.clear()
-            busy = set(
-                self._sending
-            )  # as they were before reading: what ends meanwhile was due too
+            # As they were before reading: what ends meanwhile was due too. They are read again,
+            # so that the batch has room beside them: channels that hang hold up no others.
+            busy = set(self._sending)
             try:
-                due = await self._store.due_deliveries(self._clock.now(), _BATCH)
+                due = await self._store.due_deliveries(self._clock.now(), _BATCH + len(busy))
             except StoreError as error:
                 logger.error("the outbox waits: %s", error)
                 due = ()

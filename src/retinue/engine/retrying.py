@@ -39,13 +39,14 @@ def after_failure(
     """Decide; `jitter` is a random number from 0 to 1."""
     attempt = turn.attempt + 1
     has_fallback = turn.model_index + 1 < models
-    if has_fallback and (not error.is_retryable or attempt >= _TRIES_BEFORE_FALLBACK):
+    seconds = _delay_seconds(attempt, error, jitter, limits)
+    is_long = seconds > limits.retry_maximum_seconds  # only when the provider asks for it
+    if has_fallback and (not error.is_retryable or is_long or attempt >= _TRIES_BEFORE_FALLBACK):
         return TryAgain(at=now, attempt=0, model_index=turn.model_index + 1)
     if not error.is_retryable:
         return GiveUp(reason=error.message)
     if attempt >= limits.retry_attempts:
         return GiveUp(reason=f"{error.message} (after {attempt} attempts)")
-    seconds = _delay_seconds(attempt, error, jitter, limits)
     return TryAgain(
         at=now + timedelta(seconds=seconds), attempt=attempt, model_index=turn.model_index
     )

@@ -10,7 +10,7 @@ from retinue.agents.descriptor import UserDescriptor
 from retinue.agents.inbox import Item
 from retinue.agents.state import AgentState, TokenSnapshot, TokenStats, Turn
 from retinue.engine.retrying import TryAgain
-from retinue.engine.tooling import CallResult, closing
+from retinue.engine.tooling import UNKNOWN_OUTCOME, CallResult, closing
 from retinue.engine.warm import AgentPatch, Draft, Reset, Warm
 from retinue.errors import ModelError
 from retinue.ids import CallId, new_call_id
@@ -173,7 +173,11 @@ def failed(draft: Draft, warm: Warm, code: str, reason: str, connectors: Mapping
     """The turn ends without an answer: every item fails, and the reply says what happened."""
     turn = draft.state.turn
     assert turn is not None
-    close_calls(draft, warm, "cancelled", "The turn ended before this call was run.")
+    in_doubt = warm.history.open_calls[:1] if warm.is_recovered else ()
+    for call in in_doubt:
+        draft.add(closing(call, "unknown", UNKNOWN_OUTCOME))
+    for call in warm.history.open_calls[len(in_doubt) :]:
+        draft.add(closing(call, "cancelled", "The turn ended before this call was run."))
     reason = clean_text(reason)
     text = f"This could not be answered: {reason}"
     seq = draft.add(NoteRecord(code=code, text=text)).seq

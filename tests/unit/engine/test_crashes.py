@@ -189,6 +189,8 @@ async def test_a_tool_that_kills_the_process_ends_too_though_the_model_insists(
     outcome = await kit.outcome(receipt)
     assert outcome.item.fate == "failed"
     assert "died 3 times" in outcome.reply
+    results = [r for r in await kit.records(agent) if isinstance(r, ToolRecord)]
+    assert {(r.status, r.text) for r in results} == {("unknown", UNKNOWN_OUTCOME)}
 
 
 async def test_an_agent_that_only_waits_is_not_blamed_for_deaths(

@@ -197,6 +197,20 @@ async def test_an_adapter_s_own_defect_is_tried_again(start: Start, clock: FakeC
     assert (await kit.outcome(receipt)).reply == "ok"
 
 
+async def test_a_model_that_cancels_itself_is_tried_again(start: Start, clock: FakeClock) -> None:
+    class Scoped(ScriptedModel):
+        async def stream(self, request: ModelRequest) -> AsyncIterator[ModelEvent]:
+            if request.attempt == 0:
+                raise asyncio.CancelledError
+            async for event in super().stream(request):
+                yield event
+
+    kit = await start(Scoped(["ok"], name="main"), clock=clock, limits=SLOW)
+    receipt = await kit.post(await kit.agent(), "hi")
+    clock.advance(await clock.someone_sleeps(2))
+    assert (await kit.outcome(receipt)).reply == "ok"
+
+
 class FullStore:
     """A store that has no room for some commits."""
 

@@ -84,6 +84,21 @@ async def test_a_channel_that_hangs_delays_only_itself(start: Start, channel: Ch
     assert channel.gates["slow"].count == 1
 
 
+async def test_a_crowd_of_channels_that_hang_delays_no_others(
+    start: Start, channel: Channel
+) -> None:
+    kit = await start(lambda request: "ok", connectors={"chat": channel})
+    gate = Gate()
+    for number in range(100):
+        channel.gates[f"slow{number}"] = gate
+    await asyncio.gather(*(say(kit, name, "hi") for name in channel.gates))
+    await eventually(lambda: gate.count == 100)
+    await say(kit, "fast", "hi")
+    await eventually(lambda: channel.texts("fast") == ["ok"])
+    gate.opened.set()
+    await eventually(lambda: len(channel.sent) == 101)
+
+
 async def test_a_reply_that_can_never_arrive_does_not_block_the_next(
     start: Start, channel: Channel
 ) -> None:

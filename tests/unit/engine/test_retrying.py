@@ -94,3 +94,10 @@ def test_a_fallback_takes_over_after_the_second_failure_that_may_pass() -> None:
 def test_the_last_fallback_gets_all_tries() -> None:
     assert decide(BUSY, models=2, model_index=1, attempt=2) == again(4, 3, model_index=1)
     assert isinstance(decide(BUSY, models=2, model_index=1, attempt=3), GiveUp)
+
+
+def test_a_fallback_takes_over_at_once_when_the_provider_asks_for_a_long_wait() -> None:
+    assert decide(RateLimitedError("later", retry_after_seconds=900), models=2) == again(
+        0, 0, model_index=1
+    )
+    assert decide(RateLimitedError("soon", retry_after_seconds=3), models=2) == again(3, 1)
