@@ -113,6 +113,7 @@ class FileTree:
             except OSError:
                 os.unlink(draft, dir_fd=folder)
                 raise
+            os.fsync(folder)  # the commit that follows says that the file is there
             return _reference(parts, len(data))
 
     def _append(self, parts: Sequence[str], data: bytes) -> FileReference:

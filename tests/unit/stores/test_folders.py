@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import sqlite3
 from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
@@ -12,11 +13,13 @@ import pytest
 from retinue.errors import StoreDamagedError
 from retinue.ids import LOCAL_OWNER, AgentId
 from retinue.messages import UnknownRecord
+from retinue.stores.folders import mirror
 from retinue.stores.folders.comparing import compare
 from retinue.stores.folders.mirror import Mirror
 from retinue.stores.folders.rebuilding import needs_rebuild, open_or_rebuild
 from retinue.stores.port import NewDelivery, Offset, Receipt
 from retinue.stores.sqlite.store import SqliteStore
+from retinue.stores.sqlite.whole import SqliteWholeReader
 from retinue.testing.store_samples import START, Runner, at, chat, new_agent, post
 
 HOLOGRAM = b'{"kind":"hologram", "v":9, "seq":4, "at":"2026-11-16T08:00:02Z", "x":{"y":[1.50]}}'
@@ -201,6 +204,19 @@ async def test_an_unreadable_folder_is_named_and_its_place_kept(
     assert (home.folder(bad.id) / file).read_bytes() == content
 
 
+async def test_an_empty_database_file_is_a_lost_database(home: Home) -> None:
+    runner, _ = await conversation(home)
+    await home.close()
+    home.lose_database()
+    (home.data / "retinue.db").touch()
+    again = Home(home.data)
+    await again.open()
+    assert again.report is not None
+    assert again.report.agents == 1
+    assert (await again.store.agent(LOCAL_OWNER, runner.id)).queued == 1
+    await again.close()
+
+
 async def test_a_rebuild_that_was_cut_off_is_begun_again(home: Home) -> None:
     runner, _ = await conversation(home)
     await home.close()
@@ -265,6 +281,41 @@ async def test_a_mirror_that_cannot_write_says_so_and_recovers(home: Home) -> No
     await late.stop()
     assert late.problem == ""
     assert len(home.lines(receipt.agent_id)) == 1
+
+
+async def test_a_mirror_outlives_whatever_goes_wrong_in_a_round(
+    home: Home, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def broken(reader: SqliteWholeReader) -> int:
+        raise sqlite3.OperationalError("disk I/O error")
+
+    monkeypatch.setattr(SqliteWholeReader, "cursor", broken)
+    receipt = await home.store.admit(post(new_agent(chat("b"))))
+    await asyncio.sleep(0.4)
+    assert "disk I/O error" in home.mirror.problem
+    monkeypatch.undo()
+    await asyncio.sleep(1.5)
+    assert home.mirror.problem == ""
+    assert len(home.lines(receipt.agent_id)) == 1
+
+
+async def test_a_round_of_many_counts_as_durable_only_after_the_next_sync(
+    home: Home, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    await home.mirror.stop()
+    for channel in "bcd":
+        await home.store.admit(post(new_agent(chat(channel))))
+    synced: list[str] = []
+    monkeypatch.setattr(mirror, "_FEW", 1)
+    monkeypatch.setattr(mirror, "_CHUNK", 2)
+    monkeypatch.setattr(mirror, "sync_file_system", synced.append)
+    late = Mirror(home.store)
+    await late.start()
+    await late.stop()
+    assert len(synced) == 2  # before the two are put in their places, and again before the third
+    file = mirror.read_mirror_file(home.data)
+    assert file is not None
+    assert file.cursor == await home.store.cursor()
 
 
 async def test_comparing_names_what_differs(home: Home) -> None:

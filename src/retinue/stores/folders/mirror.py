@@ -12,12 +12,12 @@ import shutil
 import threading
 import time
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Protocol
 
 import msgspec
 
-from retinue.errors import RetinueError
 from retinue.failpoints import reach
 from retinue.ids import AgentId
 from retinue.stores.folders.histories import append_lines, repair_tail
@@ -89,7 +89,10 @@ class Mirror:
         self._undo: Callable[[], None] | None = None
         self._thread: threading.Thread | None = None
         self._last_seqs: dict[AgentId, int] = {}
+        self._has_caught_up = False
         self._reached = 0  # the cursor of the round before
+        self._durable = 0  # the cursor up to which a power cut costs nothing
+        self._is_settled = True  # what was put in place last is durable
         self._problem = ""
         self.rounds = 0
 
@@ -127,7 +130,10 @@ class Mirror:
     def _run(self) -> None:
         reader = self._store.whole_reader()
         try:
-            self._catch_up(reader)
+            with suppress(Exception):  # a round tries again, and says what is wrong
+                self._catch_up(reader)
+            if self._changed or self._deleted or not self._has_caught_up:
+                self._wake.set()
             while True:
                 self._wake.wait()
                 is_last = self._is_stopping
@@ -153,35 +159,35 @@ class Mirror:
         file = read_mirror_file(self._data)
         touched = None
         if file is not None:
-            self._reached = file.cursor
+            self._reached = self._durable = file.cursor
             touched = reader.touched(file.cursor)
+        changed = reader.ids() if touched is None else touched.changed
         with self._lock:
-            if touched is None:
-                self._changed.update(reader.ids())
-            else:
-                self._changed |= touched.changed
-                self._deleted |= touched.deleted
-        if self._changed or self._deleted:
-            self._wake.set()
+            self._changed.update(changed)
+            self._deleted |= touched.deleted if touched is not None else set()
+        self._has_caught_up = True
 
     def _round(self, reader: WholeReader) -> None:
-        with self._lock:
-            changed, deleted = self._changed, self._deleted
-            self._changed, self._deleted = set(), set()
+        changed: set[AgentId] = set()
+        deleted: set[AgentId] = set()
         reach("mirror:before")
         try:
+            if not self._has_caught_up:
+                self._catch_up(reader)
+            with self._lock:
+                changed, deleted = self._changed, self._deleted
+                self._changed, self._deleted = set(), set()
             cursor = reader.cursor()
             for agent_id in deleted:
                 self._remove(agent_id)
-            is_durable = True
             left = list(changed - deleted)
             while left:
-                is_durable = self._write_agents(reader, left[:_CHUNK], cursor)
+                self._write_agents(reader, left[:_CHUNK], cursor)
                 del left[:_CHUNK]
-            self._remember(cursor, is_durable=is_durable, offsets=dict(reader.offsets()))
+            self._remember(cursor, dict(reader.offsets()))
             self._problem = ""
             self.rounds += 1
-        except (OSError, RetinueError) as error:
+        except Exception as error:  # noqa: BLE001  the thread must live, or nobody follows any more
             self._problem = f"the agents' folders are behind the store: {error}"
             logger.warning("mirror failed", extra={"action": "mirror", "error": str(error)})
             self._last_seqs.clear()
@@ -193,10 +199,10 @@ class Mirror:
                 self._wake.set()
         reach("mirror:after")
 
-    def _write_agents(self, reader: WholeReader, agent_ids: Sequence[AgentId], cursor: int) -> bool:
+    def _write_agents(self, reader: WholeReader, agent_ids: Sequence[AgentId], cursor: int) -> None:
         """Write all contents, make them durable together, then put them in their places.
 
-        Says whether the last step is durable too; else the next round's sync makes it so.
+        For many agents that last step is not durable yet; the next sync of everything makes it so.
         """
         is_few = len(agent_ids) <= _FEW
         written: list[str] = []
@@ -205,16 +211,18 @@ class Mirror:
                 written += self._write_agent(reader, agent_id, cursor)
         reach("mirror:written")
         folders = {os.path.dirname(path) for path in written}  # noqa: PTH120
-        if is_few:
+        if is_few and self._is_settled:
             sync_paths(spare_of(path) for path in written)
             sync_paths(f"{folder}/{HISTORY}" for folder in folders)
         else:
             sync_file_system(str(self._data))
+            self._durable = self._reached
+        self._is_settled = False
         for path in written:
             put_in_place(path)
         if is_few:
-            sync_paths(folders)
-        return is_few
+            sync_paths([*folders, self._agents])
+            self._is_settled = True
 
     def _write_agent(self, reader: WholeReader, agent_id: AgentId, cursor: int) -> list[str]:
         folder = f"{self._agents}/{agent_id}"
@@ -251,9 +259,11 @@ class Mirror:
         self._last_seqs.pop(agent_id, None)
         shutil.rmtree(agent_folder(self._data, agent_id), ignore_errors=True)
 
-    def _remember(self, cursor: int, *, is_durable: bool, offsets: dict[str, str]) -> None:
-        file = MirrorFile(cursor=cursor if is_durable else self._reached, offsets=offsets)
+    def _remember(self, cursor: int, offsets: dict[str, str]) -> None:
         self._reached = cursor
+        if self._is_settled:
+            self._durable = cursor
+        file = MirrorFile(cursor=self._durable, offsets=offsets)
         path = str(self._data / "mirror.json")
         write_spare(path, msgspec.json.encode(file) + b"\n")
         put_in_place(path)
