@@ -90,6 +90,7 @@ class Mirror:
         self._thread: threading.Thread | None = None
         self._last_seqs: dict[AgentId, int] = {}
         self._has_caught_up = False
+        self._noted = 0  # the cursor up to which every change is in the sets, or was
         self._reached = 0  # the cursor of the round before
         self._durable = 0  # the cursor up to which a power cut costs nothing
         self._is_settled = True  # what was put in place last is durable
@@ -123,6 +124,7 @@ class Mirror:
                     self._deleted.add(change.agent_id)
                 else:
                     self._changed.add(change.agent_id)
+                self._noted = max(self._noted, change.cursor)
         self._wake.set()
 
     # -- the thread
@@ -158,11 +160,13 @@ class Mirror:
         """Note what changed while nobody followed; everything, when that cannot be told."""
         file = read_mirror_file(self._data)
         touched = None
+        cursor = reader.cursor()  # first: what is committed from here on is noted as it comes
         if file is not None:
             self._reached = self._durable = file.cursor
             touched = reader.touched(file.cursor)
         changed = reader.ids() if touched is None else touched.changed
         with self._lock:
+            self._noted = max(self._noted, cursor)
             self._changed.update(changed)
             self._deleted |= touched.deleted if touched is not None else set()
         self._has_caught_up = True
@@ -175,7 +179,7 @@ class Mirror:
             if not self._has_caught_up:
                 self._catch_up(reader)
             with self._lock:
-                changed, deleted = self._changed, self._deleted
+                changed, deleted, noted = self._changed, self._deleted, self._noted
                 self._changed, self._deleted = set(), set()
             cursor = reader.cursor()
             for agent_id in deleted:
@@ -184,7 +188,8 @@ class Mirror:
             while left:
                 self._write_agents(reader, left[:_CHUNK], cursor)
                 del left[:_CHUNK]
-            self._remember(cursor, dict(reader.offsets()))
+            # Not the reader's cursor: what it sees may not have been noted when the round began.
+            self._remember(noted, dict(reader.offsets()))
             self._problem = ""
             self.rounds += 1
         except Exception as error:  # noqa: BLE001  the thread must live, or nobody follows any more
