@@ -45,6 +45,9 @@ def test_an_archive_is_not_replaced_by_accident(project: Path, tmp_path: Path) -
     assert look("export", archive, "--force", project=project).code == 0
     unknown = look("export", tmp_path / "other.tar.gz", "nobody", project=project)
     assert unknown.code == 1
+    nowhere = look("export", tmp_path / "nowhere" / "a.tar.gz", project=project)
+    assert (nowhere.code, nowhere.out) == (1, "")
+    assert f"there is no directory {tmp_path / 'nowhere'}" in nowhere.err
     assert sorted(path.name for path in tmp_path.iterdir()) == ["agents.tar.gz", "project"]
 
 

@@ -48,10 +48,14 @@ def _print(found: "Definitions") -> None:
 
 
 def problem_line(problem: "Problem") -> str:
+    """One problem by kind, file and line."""
+    return f"{'error' if problem.is_error else 'warning'}: {problem_text(problem)}"
+
+
+def problem_text(problem: "Problem") -> str:
     """One problem by file and line."""
-    kind = "error" if problem.is_error else "warning"
     where = f"{problem.file}:{problem.line}" if problem.line else problem.file
     place = f"{where}: " if where else ""
     field = f"{problem.field}: " if problem.field else ""
     last = " (still using the last good version)" if problem.using_last_good else ""
-    return f"{kind}: {place}{field}{problem.message}{last}"
+    return f"{place}{field}{problem.message}{last}"

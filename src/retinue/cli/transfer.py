@@ -38,6 +38,8 @@ def export(
     """Write agents with their histories and files to an archive; also while the server runs."""
     if file.exists() and not force:
         raise UsageError(f"{file} exists already: choose another name, or replace it with --force")
+    if not file.absolute().parent.is_dir():
+        raise UsageError(f"there is no directory {file.absolute().parent}: make it first")
 
     async def work(client: "Client") -> list[str]:
         from retinue.cli.references import find_agent

@@ -242,9 +242,6 @@ def _check_dual(shape: DefinitionShape, report: Report) -> None:
 
 def _check_exposure(draft: Draft[DefinitionShape], report: Report) -> None:
     shape = draft.shape
-    if shape.description is None:
-        shown = shape.display_name or draft.name
-        report.warn(("description",), f"is missing: people and peers only read {shown!r}")
     if shape.expose_as_tool and not _TOOL_NAME.fullmatch(draft.name):
         message = "expected letters, digits, '_' and '-' only, because exposeAsTool makes it a tool"
         report.error(("name",), message)

@@ -2,6 +2,7 @@
 
 import asyncio
 import errno
+import logging
 import signal
 import socket
 import threading
@@ -17,6 +18,8 @@ from retinue.server.endpoints import Services
 WS_MESSAGE_BYTES = 64 * 1024
 _GRACE_SECONDS = 5
 _BACKLOG = 512
+# uvicorn's complaint after a WebSocket that was answered by a status instead of a handshake.
+_NO_HANDSHAKE = "ASGI callable returned without completing handshake."
 
 
 def bind(host: str, port: int) -> list[socket.socket]:
@@ -80,6 +83,10 @@ def address_of(sockets: Sequence[socket.socket], host: str) -> str:
     port = sockets[0].getsockname()[1]
     name = {"0.0.0.0": "127.0.0.1", "::": "[::1]", "": "127.0.0.1"}.get(host, host)
     return f"http://{f'[{name}]' if ':' in name and '[' not in name else name}:{port}"
+
+
+def _is_news(record: logging.LogRecord) -> bool:
+    return record.msg != _NO_HANDSHAKE
 
 
 class _Server(uvicorn.Server):
@@ -147,6 +154,7 @@ async def serve(
         timeout_graceful_shutdown=_GRACE_SECONDS,
         timeout_keep_alive=30,
     )
+    logging.getLogger("uvicorn.error").addFilter(_is_news)
     server = _Server(config, app.state.services, lambda: on_ready(address) if on_ready else None)
     try:
         await server.serve(sockets)

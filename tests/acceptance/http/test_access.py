@@ -244,7 +244,9 @@ async def test_no_answer_lets_foreign_pages_read_it(door: Door) -> None:
 
 
 @pytest.mark.parametrize("origin", ["http://evil.example", "null", "http://127.0.0.1:1"])
-async def test_a_foreign_page_gets_no_socket(door: Door, origin: str) -> None:
+async def test_a_foreign_page_gets_no_socket(
+    door: Door, origin: str, caplog: pytest.LogCaptureFixture
+) -> None:
     client = await browser(door)
     ((name, value),) = client.cookies.items()
     await client.aclose()
@@ -253,6 +255,7 @@ async def test_a_foreign_page_gets_no_socket(door: Door, origin: str) -> None:
             async with door.socket(Origin=origin, **credential):
                 pass
         assert refused.value.response.status_code == 403
+    assert "handshake" not in caplog.text
 
 
 async def test_a_cookie_without_an_origin_gets_no_socket(door: Door) -> None:

@@ -355,7 +355,6 @@ def test_a_deprecated_binding_still_binds(project: Project) -> None:
 @pytest.mark.parametrize(
     ("text", "warning"),
     [
-        ("", "description: is missing: people and peers only read 'a'"),
         ('description = "x"\nmaxSessionTurns = 3', "maxSessionTurns: has no effect without type"),
         ('description = "x"\n[sideB]\nprompt = "b"', "sideB: has no effect without type"),
         ('description = "x"\ntoolDenylist = ["ordr"]', "toolDenylist[0]: unknown tool 'ordr'; did"),

@@ -143,6 +143,26 @@ async def test_every_conversation_goes_on_without_the_database(home: Home) -> No
     await store.close()
 
 
+async def test_a_history_ahead_of_its_state_doubles_no_message(home: Home) -> None:
+    """A kill between the two writes of a round, and then the database is lost as well."""
+    receipt = await home.store.admit(post(new_agent(chat("a")), "hello"))
+    agent_id = receipt.agent_id
+    await home.mirror.stop()
+    state = home.folder(agent_id) / "state.json"
+    before = state.read_bytes()
+    late = Mirror(home.store)
+    await late.start()
+    await (await Runner.claim(home.store, agent_id)).take_turn(receipt)
+    await late.stop()
+    state.write_bytes(before)
+    again = await home.again()
+    (item,) = await again.store.open_items(LOCAL_OWNER, agent_id)
+    assert (item.id, item.fate) == (receipt.item.id, "queued")
+    records = await again.store.history(LOCAL_OWNER, agent_id, after=0, limit=10)
+    assert [type(record).__name__ for record in records] == ["StartRecord"]
+    await again.close()
+
+
 @pytest.mark.parametrize("cut", range(1, 60, 7))
 async def test_a_torn_last_line_costs_only_itself(home: Home, cut: int) -> None:
     runner, _ = await conversation(home)

@@ -19,7 +19,9 @@ def doctor(
 ) -> int:
     """Check settings, secrets, models, tools, disk and store; exits 1 when something fails."""
     from retinue.cli.doctor.examining import examine
+    from retinue.cli.logs import keep_quiet
 
+    keep_quiet()
     findings = asyncio.run(examine(common.project, is_online=online))
     failed = sum(finding.state == "fail" for finding in findings)
     if common.is_json:

@@ -5,7 +5,7 @@ from pathlib import Path
 import msgspec
 
 from retinue.cli.client import Client
-from retinue.cli.definitions import problem_line
+from retinue.cli.definitions import problem_text
 from retinue.cli.doctor.finding import Finding, fail, ok, warn
 from retinue.cli.wording import plural, size
 from retinue.events import AgentView
@@ -37,7 +37,7 @@ async def definitions(client: Client) -> list[Finding]:
     """See what does not load."""
     found = await client.definitions()
     problems = [
-        (fail if problem.is_error else warn)("definitions", problem_line(problem))
+        (fail if problem.is_error else warn)("definitions", problem_text(problem))
         for problem in found.problems
     ]
     return problems or [ok("definitions", plural(len(found.definitions), "definition"))]

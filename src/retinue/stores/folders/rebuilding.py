@@ -56,7 +56,15 @@ def needs_rebuild(data_dir: Path) -> bool:
     """Whether the folders hold agents that no database has, or a rebuild was cut off."""
     if _marker(data_dir).exists():
         return True
-    return not (data_dir / _DATABASE_FILES[0]).exists() and bool(folder_ids(data_dir))
+    return _is_without_database(data_dir) and bool(folder_ids(data_dir))
+
+
+def _is_without_database(data_dir: Path) -> bool:
+    """Whether there is none, or an empty file where it was, as a copy that failed leaves."""
+    try:
+        return (data_dir / _DATABASE_FILES[0]).stat().st_size == 0
+    except FileNotFoundError:
+        return True
 
 
 def quarantine(data_dir: Path) -> Path | None:

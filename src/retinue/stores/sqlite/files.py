@@ -40,7 +40,7 @@ def store_error(error: Exception, data: Path) -> StoreError | ConflictError:
 def _not_writable(data: Path, why: str) -> StoreFullError:
     return StoreFullError(
         f"nothing was stored, because {data} cannot be written ({why}): "
-        "free some space or make it writable, then send it again"
+        "free some space or make it writable, then try again"
     )
 
 

@@ -109,7 +109,7 @@ def _position(cursor: str | None) -> tuple[int, int, int]:
         pinned, active_at, number = map(int, cursor.split("-"))
     except ValueError:
         raise UsageError(
-            f"{cursor!r} is not a cursor of this list: pass `next_cursor` of the page before"
+            f"{cursor!r} is not a cursor of this list: pass the `nextCursor` of the page before"
         ) from None
     return (pinned, active_at, number)
 
