@@ -114,6 +114,8 @@ def parse_folder(descriptor: bytes, state: bytes, history: bytes, folder: Path) 
     except (msgspec.MsgspecError, UnicodeDecodeError) as error:
         raise _unreadable(folder / STATE, error) from error
     whole = history[: history.rfind(b"\n") + 1]  # a torn last line is left out
+    # Lines that the state does not know of yet: its inbox still has what they tell.
+    whole = b"".join(whole.splitlines(keepends=True)[: envelope.records])
     count = check_history(whole, folder / HISTORY)
     return StoredAgent(
         id=AgentId(envelope.id),
