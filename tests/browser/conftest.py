@@ -34,8 +34,9 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             item.add_marker(pytest.mark.browser)
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def browser() -> Iterator[Browser]:
+    """A browser for one module: while it is open, no other test of the process can run a loop."""
     assert CHROMIUM.exists(), "the browser tests need Debian's chromium: run `make system`"
     assert STATIC.exists(), "the browser tests need the built web app: run `make web`"
     expect.set_options(timeout=PATIENCE_MS)
