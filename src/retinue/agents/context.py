@@ -31,7 +31,10 @@ from retinue.messages import (
 )
 
 INTERRUPTED = "This call was interrupted; it has no result."
-_GAP = r"[\s/\x00-\x1f\u00ad\u180e\u200b-\u200f\u2028-\u202e\u2060-\u2064\ufeff]*"
+_GAP = (
+    r"[\s/\x00-\x1f\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u2028-\u202e"
+    r"\u2060-\u206f\u3164\ufe00-\ufe0f\ufeff\uffa0\U000e0000-\U000e0fff]*"
+)
 _FRAME = re.compile(rf"<({_GAP}system_message)", re.IGNORECASE)
 _GOOD = frozenset({"ok"})
 

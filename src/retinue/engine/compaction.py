@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 
+from retinue.agents.context import neutral
 from retinue.agents.history import cut_points, is_exchange_start
 from retinue.agents.tokens import characters_of_part, estimated_tokens
 from retinue.engine.actions import Pressure
@@ -88,6 +89,15 @@ def prune_cut(records: Sequence[AnyRecord], room: int) -> int | None:
     return None
 
 
+def pruned_text(records: Sequence[AnyRecord], room: int) -> str:
+    """Say that something was dropped, after the summary that there was, unless that is too long."""
+    last = next((r for r in reversed(records) if isinstance(r, SummaryRecord)), None)
+    told = last.text.removesuffix(PRUNED).strip() if last is not None else ""
+    if not told or estimated_tokens(len(told)) > room * _WORTH_SUMMING_UP:
+        return PRUNED
+    return f"{told}\n\n{PRUNED}"
+
+
 def _tokens_before(records: Sequence[AnyRecord], seq: int | None) -> int:
     return sum(record_tokens(record) for record in records if seq is not None and record.seq < seq)
 
@@ -134,16 +144,16 @@ def summary_request(records: Sequence[AnyRecord], keep_from: int) -> ModelReques
 def _told(record: AnyRecord) -> str:
     match record:
         case UserRecord():
-            return f"User: {record.text}"
+            return f"User: {neutral(record.text)}"
         case SystemRecord():
-            return f"System message from {record.origin}: {record.text}"
+            return f"System message from {neutral(record.origin)}: {neutral(record.text)}"
         case SummaryRecord():
-            return f"Summary of what came before: {record.text}"
+            return f"Summary of what came before: {neutral(record.text)}"
         case AssistantRecord():
             calls = "".join(f"\n[calls {call.name} {call.arguments}]" for call in record.calls)
             return f"Assistant: {record.text}{calls}"
         case ToolRecord():
-            return f"Result of {record.name} ({record.status}): {_short(record.text)}"
+            return f"Result of {record.name} ({record.status}): {_short(neutral(record.text))}"
         case _:
             return ""
 

@@ -7,10 +7,10 @@ from retinue.engine import steps
 from retinue.engine.asking import ask
 from retinue.engine.committing import Committer
 from retinue.engine.compaction import (
-    PRUNED,
     command_cut,
     compaction_cut,
     prune_cut,
+    pruned_text,
     record_tokens,
     summary_request,
 )
@@ -103,7 +103,7 @@ class RoomMaker:
         assert keep_from is not None
         draft = self._committer.draft(warm)
         summary = SummaryRecord(
-            text=PRUNED,
+            text=pruned_text(warm.history.records, self._equipment.room(warm)),
             keep_from=keep_from,
             reason=reason,
             tokens_before=self._equipment.estimate(warm),

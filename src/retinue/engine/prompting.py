@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from retinue.agents.context import neutral
 from retinue.agents.tokens import json_characters
 from retinue.definitions.definition import Definition
 from retinue.definitions.prompt import Prompt
@@ -49,7 +50,7 @@ def make_plan(definition: Definition, tools: Mapping[str, Tool], default_model: 
         if prompt.lists(tool.name)
     }
     specs = [
-        ToolSpec(name=tool.name, description=tool.description, parameters=tool.parameters)
+        ToolSpec(name=tool.name, description=neutral(tool.description), parameters=tool.parameters)
         for tool in allowed.values()
     ]
     system = system_prompt(definition, prompt, list(allowed.values()))
@@ -85,7 +86,7 @@ def base_prompt(definition: Definition, text: str) -> str:
 
 def tools_section(tools: Sequence[Tool]) -> str:
     lines = [
-        f"- {tool.name}: {_first_line(tool.description)}"
+        f"- {tool.name}: {neutral(_first_line(tool.description))}"
         for tool in tools
         if not tool.name.startswith(SYSTEM_PREFIX)
     ]
