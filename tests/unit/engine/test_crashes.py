@@ -92,6 +92,20 @@ async def test_a_verifiable_call_is_asked_about_first(
     assert (result.status, result.text, len(effects.keys)) == (status, text, runs)
 
 
+async def test_a_lost_call_whose_tool_is_gone_may_have_taken_effect(start: Start) -> None:
+    """Told that there is no such tool, the model would take it for a call that never was."""
+    effects = Effects()
+    kit = await start(tool_then_answer("work"), tools=[effects.tool("keyed")])
+    agent = await kit.agent()
+    receipt = await kit.post(agent, "go")
+    await effects.began.wait()
+    kit.stage.tools = []
+    await kit.crash()
+    assert (await kit.outcome(receipt)).reply == "done"
+    (result,) = [r for r in await kit.records(agent) if isinstance(r, ToolRecord)]
+    assert (result.status, result.text) == ("unknown", UNKNOWN_OUTCOME)
+
+
 async def test_calls_that_had_not_begun_are_run_as_usual(start: Start) -> None:
     effects = Effects()
 
