@@ -7,8 +7,8 @@ import mimetypes
 import os
 import re
 import stat
-from collections.abc import Generator, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Generator, Sequence
+from contextlib import contextmanager, suppress
 from pathlib import Path, PurePosixPath
 
 from retinue.errors import NotFoundError, StoreFullError, UsageError
@@ -20,6 +20,9 @@ _LONGEST_PATH = 1024
 _LONGEST_NAME = 255
 _ODD = re.compile(r"[\\\x00-\x1f\x7f\ud800-\udfff]")
 _DIRECTORY = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
+
+_Files = list[FileReference]
+_Folders = list[tuple[str, ...]]
 
 
 class FileTrees:
@@ -140,8 +143,29 @@ class FileTree:
     def _list(self, parts: Sequence[str], recursive: bool) -> Sequence[FileReference]:
         if not parts and not self._root.exists():
             return []
-        with self._folder(parts) as folder, _told(parts):
-            return sorted(_entries(folder, parts, recursive), key=lambda file: file.path)
+        found, folders = self._entries(parts)
+        while recursive and folders:
+            # Each is walked to from the root: a tree of any depth takes one open folder.
+            with suppress(NotFoundError, UsageError):  # gone meanwhile, or not to be opened
+                files, inner = self._entries(folders.pop())
+                found += files
+                folders += [one for one in inner if len(_shown(one)) <= _LONGEST_PATH]
+        return sorted(found, key=lambda file: file.path)
+
+    def _entries(self, parts: Sequence[str]) -> tuple[_Files, _Folders]:
+        """Give a folder's files, and the folders in it."""
+        files: _Files = []
+        folders: _Folders = []
+        with self._folder(parts) as folder, _told(parts), os.scandir(folder) as entries:
+            for entry in entries:
+                if _ODD.search(entry.name):
+                    continue  # a program made it, and no path here could name it
+                here = (*parts, entry.name)
+                if entry.is_file(follow_symlinks=False):
+                    files.append(_reference(here, entry.stat(follow_symlinks=False).st_size))
+                elif entry.is_dir(follow_symlinks=False):
+                    folders.append(here)
+        return files, folders
 
     def _check_size(self, size: int) -> None:
         if size > self._largest_file:
@@ -217,22 +241,6 @@ def _refuse_link(name: str, folder: int) -> None:
         raise UsageError(f"{name} is a link; links are not followed")
     if stat.S_ISDIR(mode):
         raise UsageError(f"{name} is a folder")
-
-
-def _entries(folder: int, parts: Sequence[str], recursive: bool) -> Iterator[FileReference]:
-    with os.scandir(folder) as entries:
-        for entry in entries:
-            if _ODD.search(entry.name):
-                continue  # a program made it, and no path here could name it
-            here = [*parts, entry.name]
-            if entry.is_file(follow_symlinks=False):
-                yield _reference(here, entry.stat(follow_symlinks=False).st_size)
-            elif recursive and entry.is_dir(follow_symlinks=False):
-                inner = os.open(entry.name, _DIRECTORY, dir_fd=folder)
-                try:
-                    yield from _entries(inner, here, recursive)
-                finally:
-                    os.close(inner)
 
 
 def _reference(parts: Sequence[str], size: int) -> FileReference:

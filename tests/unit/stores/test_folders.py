@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import os
 import sqlite3
 from collections.abc import AsyncIterator
 from pathlib import Path
@@ -258,6 +259,36 @@ async def test_a_deleted_agent_takes_its_folder_along(home: Home) -> None:
     await home.store.delete(LOCAL_OWNER, runner.id)
     await home.mirror.stop()
     assert not home.folder(runner.id).exists()
+
+
+def deep_folder(folder: Path, depth: int) -> None:
+    """Make what `mkdir d; cd d` in a loop makes: deeper than a path can say."""
+    folder.mkdir(parents=True, exist_ok=True)
+    descriptor = os.open(folder, os.O_RDONLY)
+    for _ in range(depth):
+        os.mkdir("d", dir_fd=descriptor)
+        inner = os.open("d", os.O_RDONLY, dir_fd=descriptor)
+        os.close(descriptor)
+        descriptor = inner
+    os.close(os.open("file", os.O_CREAT | os.O_WRONLY, dir_fd=descriptor))
+    os.close(descriptor)
+
+
+async def test_a_deleted_agent_s_folder_goes_however_deep_it_is(home: Home) -> None:
+    runner, _ = await conversation(home)
+    await asyncio.sleep(0.4)
+    files = home.folder(runner.id) / "files"
+    deep_folder(files, 3_000)
+    (files / "locked").mkdir(mode=0o000)
+    outside = home.data / "outside"
+    outside.mkdir()
+    (outside / "kept").touch()
+    (files / "link").symlink_to(outside)
+    await home.store.delete(LOCAL_OWNER, runner.id)
+    await home.mirror.stop()
+    assert home.mirror.problem == ""
+    assert not home.folder(runner.id).exists()
+    assert (outside / "kept").exists()
 
 
 async def test_changes_without_a_mirror_are_caught_up(home: Home) -> None:

@@ -7,6 +7,7 @@ import pytest
 
 from retinue.errors import NotFoundError, RetinueError, UsageError
 from retinue.ids import AgentId, new_agent_id
+from retinue.stores.folders.removing import remove_folder
 from retinue.stores.trees import FileTree, FileTrees
 
 
@@ -102,3 +103,17 @@ async def test_folders_and_pipes_are_not_files(tree: FileTree) -> None:
 def test_only_an_agent_has_a_tree(tmp_path: Path) -> None:
     with pytest.raises(RetinueError):
         FileTrees(tmp_path).tree(AgentId("../../etc"))
+
+
+async def test_a_folder_of_any_depth_is_listed_as_far_as_paths_reach(tree: FileTree) -> None:
+    await tree.write("/d/near.txt", b"x")
+    root = Path(tree.real_path("/"))
+    descriptor = os.open(root / "d", os.O_RDONLY)
+    for _ in range(1_500):
+        os.mkdir("d", dir_fd=descriptor)
+        inner = os.open("d", os.O_RDONLY, dir_fd=descriptor)
+        os.close(descriptor)
+        descriptor = inner
+    os.close(descriptor)
+    assert [file.path for file in await tree.list(recursive=True)] == ["/d/near.txt"]
+    remove_folder(root)

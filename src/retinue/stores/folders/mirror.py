@@ -8,7 +8,6 @@ everything is on disk, so that a start looks only at what changed since.
 import asyncio
 import logging
 import os
-import shutil
 import threading
 import time
 from collections.abc import Callable, Sequence
@@ -29,6 +28,7 @@ from retinue.stores.folders.layout import (
     agent_folder,
     state_file,
 )
+from retinue.stores.folders.removing import remove_folder
 from retinue.stores.folders.replacing import (
     put_in_place,
     spare_of,
@@ -262,7 +262,10 @@ class Mirror:
 
     def _remove(self, agent_id: AgentId) -> None:
         self._last_seqs.pop(agent_id, None)
-        shutil.rmtree(agent_folder(self._data, agent_id), ignore_errors=True)
+        try:
+            remove_folder(agent_folder(self._data, agent_id))
+        except OSError as error:
+            logger.warning("folder not removed", extra={"agent_id": agent_id, "error": str(error)})
 
     def _remember(self, cursor: int, offsets: dict[str, str]) -> None:
         self._reached = cursor
