@@ -58,7 +58,8 @@ async def _serve(
     for warning in settings.warnings:
         tell(f"warning: {warning}")
     host = host or settings.server.host
-    check_bind(host, has_explicit_token=settings.server.token is not None)
+    chosen = settings.server.token
+    check_bind(host, None if chosen is None else chosen.reveal())
     sockets = bind(host, settings.server.port if port is None else port)
     try:
         async with _opened(common.project, is_rebuilding=is_rebuilding) as app:

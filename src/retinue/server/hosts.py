@@ -7,6 +7,8 @@ from urllib.parse import urlsplit
 from retinue.errors import UsageError
 
 LOOPBACK_NAMES = frozenset({"localhost", "127.0.0.1", "::1"})
+SHORTEST_TOKEN = 16
+"""characters; a shorter one can be guessed by whoever reaches the port"""
 _WILDCARDS = frozenset({"", "0.0.0.0", "::", "*"})
 
 
@@ -38,12 +40,17 @@ def is_loopback(host: str) -> bool:
     return _is_address(name) and ip_address(name).is_loopback
 
 
-def check_bind(host: str, has_explicit_token: bool) -> None:
-    """Refuse to listen beyond this machine unless the operator chose a token for it."""
-    if is_loopback(host) or has_explicit_token:
+def check_bind(host: str, token: str | None) -> None:
+    """Refuse to listen beyond this machine unless the operator chose a token that holds."""
+    if is_loopback(host) or (token is not None and len(token) >= SHORTEST_TOKEN):
         return
+    lack = (
+        "no token was chosen"
+        if token is None
+        else f"the chosen token has fewer than {SHORTEST_TOKEN} characters"
+    )
     raise UsageError(
-        f"refusing to listen on {host!r}: other machines could reach it, and no token was chosen."
+        f"refusing to listen on {host!r}: other machines could reach it, and {lack}."
         " Set one with RETINUE_SERVER__TOKEN or `token` in [server] of retinue.toml,"
         " or listen on 127.0.0.1.",
         details={"host": host},
