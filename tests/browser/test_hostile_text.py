@@ -47,6 +47,7 @@ def test_hostile_names_of_tools_files_and_people_are_only_text(
             "buffer": b"<script>",
         }
     )
+    expect(window.page.get_by_label("Attachments")).to_contain_text("alert(23)>.html")
     window.message.fill("look")
     window.message.press("Enter")
     expect(window.bubbles().last).to_contain_text("<img src=x onerror=alert(23)>.html")
