@@ -6,7 +6,7 @@ from pathlib import Path
 
 from bench.workload import ARGUMENTS, QUESTION, REPLY, TOOL, TOOL_ANSWER
 from retinue.agents.descriptor import UserDescriptor
-from retinue.assembly import App, Extras, open_app
+from retinue.assembly import App, Extras, open_app, tune_process
 from retinue.ids import LOCAL_OWNER, AgentId
 from retinue.messages import ToolMessage, Usage
 from retinue.models.port import ModelRequest
@@ -86,6 +86,7 @@ class Retinue:
 @asynccontextmanager
 async def retinue(directory: Path) -> AsyncGenerator[Retinue]:
     app = await open_app(directory, ENVIRONMENT, extras=extras())
+    tune_process()  # as `retinue serve` does
     try:
         yield Retinue(app)
     finally:

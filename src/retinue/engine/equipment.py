@@ -40,16 +40,17 @@ class Equipment:
         self._tools_until = float("-inf")
 
     async def plan(self, warm: Warm) -> Plan:
-        self._catalog.refresh()
+        await self.tools()
         definition = self._catalog.definition(warm.definition)
-        plan = self._planner.plan(definition, await self.tools())
+        plan = self._planner.plan(definition, self._known_tools)
         warm.overhead = plan.overhead
         return plan
 
     async def tools(self) -> Mapping[str, Tool]:
-        """Ask for the tools at most five times a second: it looks at files."""
+        """Ask for tools, and definitions, at most five times a second: that looks at files."""
         now = self._clock.monotonic()
         if now >= self._tools_until:
+            self._catalog.refresh()
             # Set first: whoever asks meanwhile takes what is known instead of asking too.
             self._tools_until = now + _TOOLS_FRESH_SECONDS if self._known_tools else now
             self._known_tools = await self._toolbox.tools()

@@ -3,13 +3,13 @@
 from collections.abc import Sequence
 from typing import Literal
 
-from msgspec import structs
-
 from retinue.engine.feed import Feed
 from retinue.engine.warm import Warm
 from retinue.events import DeltaEvent, LiveEvent, StepEvent
 from retinue.ids import AgentId, OwnerId, new_id
 from retinue.models.port import CallDelta, Completed, ModelEvent, TextDelta, ThinkingDelta
+
+_Kind = Literal["text", "thinking", "call"]
 
 
 class Narrator:
@@ -20,7 +20,7 @@ class Narrator:
         self._model = model
         self._step = ""
         self._texts: dict[int, list[str]] = {}
-        self._parts: dict[int, DeltaEvent] = {}  # the first delta of each part
+        self._parts: dict[int, tuple[_Kind, str]] = {}  # what each part is, and a call's name
         self.agent_id: AgentId = warm.id
         self.owner: OwnerId = warm.owner
 
@@ -28,7 +28,8 @@ class Narrator:
         if not self._step:
             self._step = new_id("s")
             self._feed.streams(self)
-            self._tell(self._started())
+            if self._feed.is_watched:
+                self._tell(self._started())
         match event:
             case TextDelta():
                 self._delta(event.part, "text", event.text)
@@ -42,8 +43,8 @@ class Narrator:
     def so_far(self) -> Sequence[LiveEvent]:
         """The step and one delta for each part, with all of its text."""
         parts = [
-            structs.replace(first, text="".join(self._texts[part]))
-            for part, first in sorted(self._parts.items())
+            self._event(part, kind, "".join(self._texts[part]), name)
+            for part, (kind, name) in sorted(self._parts.items())
         ]
         return [self._started(), *parts]
 
@@ -63,15 +64,16 @@ class Narrator:
             agent_id=self.agent_id, step=self._step, state="started", model=self._model
         )
 
-    def _delta(
-        self, part: int, kind: Literal["text", "thinking", "call"], text: str, name: str = ""
-    ) -> None:
-        event = DeltaEvent(
+    def _delta(self, part: int, kind: _Kind, text: str, name: str = "") -> None:
+        self._parts.setdefault(part, (kind, name))
+        self._texts.setdefault(part, []).append(text)
+        if self._feed.is_watched:
+            self._tell(self._event(part, kind, text, name))
+
+    def _event(self, part: int, kind: _Kind, text: str, name: str) -> DeltaEvent:
+        return DeltaEvent(
             agent_id=self.agent_id, step=self._step, part=part, kind=kind, text=text, name=name
         )
-        self._parts.setdefault(part, event)
-        self._texts.setdefault(part, []).append(text)
-        self._tell(event)
 
     def _tell(self, event: StepEvent | DeltaEvent) -> None:
         self._feed.live(self.owner, self.agent_id, event)
