@@ -5,11 +5,20 @@ import os
 import threading
 from pathlib import Path
 
-import msgspec
+from msgspec import structs
 
-from bench.workload import ARGUMENTS, QUESTION, REPLY, TOOL, TOOL_ANSWER
-
-_encoder = msgspec.json.Encoder()
+from bench.workload import ARGUMENTS, ASKING, QUESTION, REPLY, SAYING, TOOL, TOOL_ANSWER
+from retinue.clock import SystemClock
+from retinue.ids import new_call_id, new_item_id
+from retinue.messages import (
+    AssistantRecord,
+    CallPart,
+    KnownRecord,
+    TextPart,
+    ToolRecord,
+    UserRecord,
+    encode_record,
+)
 
 
 class Floor:
@@ -22,23 +31,27 @@ class Floor:
         self._waiting: list[tuple[bytes, asyncio.Future[None]]] = []
         self._news = threading.Event()
         self._is_closed = False
+        self._seq = 0
+        self._clock = SystemClock()
         self._thread = threading.Thread(target=self._write)
         self._thread.start()
 
     async def turn(self, conversation: int, number: int) -> None:
-        for kind, text in (
-            ("user", QUESTION.format(turn=number)),
-            ("assistant", f"{TOOL} {ARGUMENTS}"),
-            ("tool", TOOL_ANSWER),
-            ("assistant", REPLY),
-        ):
-            await self._append(
-                {"kind": kind, "v": 1, "seq": number, "agent": conversation, "text": text}
-            )
+        del conversation
+        call = CallPart(id=new_call_id(), name=TOOL, arguments=ARGUMENTS)
+        asked = QUESTION.format(turn=number)
+        await self._append(UserRecord(item=new_item_id(), text=asked, sender="local"))
+        await self._append(AssistantRecord(parts=[call], model="bench", usage=ASKING))
+        await self._append(ToolRecord(call=call.id, name=TOOL, status="ok", text=TOOL_ANSWER))
+        await self._append(
+            AssistantRecord(parts=[TextPart(text=REPLY)], model="bench", usage=SAYING)
+        )
 
-    async def _append(self, record: dict[str, object]) -> None:
+    async def _append(self, record: KnownRecord) -> None:
+        self._seq += 1
+        line = encode_record(structs.replace(record, seq=self._seq, at=self._clock.now()))
         done: asyncio.Future[None] = self._loop.create_future()
-        self._waiting.append((_encoder.encode(record) + b"\n", done))
+        self._waiting.append((line + b"\n", done))
         self._news.set()
         await done
 

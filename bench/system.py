@@ -4,11 +4,11 @@ from collections.abc import AsyncGenerator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
 
-from bench.workload import ARGUMENTS, QUESTION, REPLY, TOOL, TOOL_ANSWER
+from bench.workload import ARGUMENTS, ASKING, QUESTION, REPLY, SAYING, TOOL, TOOL_ANSWER
 from retinue.agents.descriptor import UserDescriptor
 from retinue.assembly import App, Extras, open_app, tune_process
 from retinue.ids import LOCAL_OWNER, AgentId
-from retinue.messages import ToolMessage, Usage
+from retinue.messages import ToolMessage
 from retinue.models.port import ModelRequest
 from retinue.models.scripted import Call, Reply, ScriptedModel
 from retinue.tools.function import tool
@@ -17,9 +17,9 @@ from retinue.tools.port import Tool
 _ASKS = Reply(
     calls=[Call(name=TOOL, arguments=ARGUMENTS)],
     finish="tool_calls",
-    usage=Usage(input=200, output=20),
+    usage=ASKING,
 )
-_SAYS = Reply(text=REPLY, usage=Usage(input=230, output=10))
+_SAYS = Reply(text=REPLY, usage=SAYING)
 
 ENVIRONMENT = {
     "RETINUE_MODEL": "bench",

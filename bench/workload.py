@@ -9,11 +9,15 @@ import time
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 
+from retinue.messages import Usage
+
 QUESTION = "How many are left of number {turn}?"
 TOOL = "stock"
 ARGUMENTS = {"item": "widget"}
 TOOL_ANSWER = "41 widgets are in stock."
 REPLY = "There are 41 widgets left."
+ASKING = Usage(input=200, output=20)  # tokens of the two model calls
+SAYING = Usage(input=230, output=10)
 
 Turn = Callable[[int, int], Awaitable[None]]
 """Do one turn of one conversation, given their numbers; returns when the answer is durable."""
