@@ -65,14 +65,6 @@ class Context:
 
     def append(self, record: AnyRecord) -> None:
         match record:
-            case StartRecord() | ResetRecord():
-                self._clear()
-            case SummaryRecord():
-                kept = [r for r in self._since_summary if r.seq >= record.keep_from]
-                self._clear()
-                self._say([TextContent(text=summary_text(record.text))])
-                for kept_record in kept:
-                    self.append(kept_record)
             case UserRecord():
                 self._since_summary.append(record)
                 self._close()
@@ -87,6 +79,14 @@ class Context:
             case ToolRecord():
                 self._since_summary.append(record)
                 self._settle(record)
+            case StartRecord() | ResetRecord():
+                self._clear()
+            case SummaryRecord():
+                kept = [r for r in self._since_summary if r.seq >= record.keep_from]
+                self._clear()
+                self._say([TextContent(text=summary_text(record.text))])
+                for kept_record in kept:
+                    self.append(kept_record)
             case _:
                 pass
 

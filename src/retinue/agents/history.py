@@ -49,10 +49,6 @@ class History:
 
     def append(self, record: AnyRecord) -> None:
         match record:
-            case StartRecord() | ResetRecord():
-                self._records.clear()
-                self._open.clear()
-                self._answer = None
             case AssistantRecord():
                 calls = record.calls
                 self._open = {call.id: call for call in calls}
@@ -61,6 +57,10 @@ class History:
             case ToolRecord():
                 self._open.pop(record.call, None)
             case UserRecord() | SystemRecord():
+                self._answer = None
+            case StartRecord() | ResetRecord():
+                self._records.clear()
+                self._open.clear()
                 self._answer = None
             case SummaryRecord():
                 self._drop_before(record.keep_from)

@@ -61,7 +61,9 @@ class Committer:
         self, warm: Warm, work: Awaitable[ResultT], *, is_tool: bool = False
     ) -> ResultT:
         """Await something that a command or the end of the process may break off."""
-        if self.is_stopping or any(command.interrupts() for command in warm.commands):
+        if self.is_stopping or (
+            warm.commands and any(command.interrupts() for command in warm.commands)
+        ):
             _abandon(work)  # the command came before there was anything to break off
             raise Interrupted
         task = asyncio.current_task()

@@ -112,16 +112,16 @@ class Runner:
 
     async def _perform(self, warm: Warm, action: Action) -> None:
         match action:
-            case Gather():
-                await self._committer.interruptibly(warm, self._clock.sleep(action.seconds))
-            case Drain() | Note():
-                draft = self._committer.draft(warm)
-                steps.drained(draft, action.items)
-                await self._committer.commit(warm, draft, "drain")
             case CallModel():
                 await self._caller.call(warm)
             case RunTools():
                 await self._tools.run(warm, action)
+            case Drain() | Note():
+                draft = self._committer.draft(warm)
+                steps.drained(draft, action.items)
+                await self._committer.commit(warm, draft, "drain")
+            case Gather():
+                await self._committer.interruptibly(warm, self._clock.sleep(action.seconds))
             case Compact():
                 await self._room.compact(warm, action.reason)
             case Prune():
