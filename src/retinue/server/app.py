@@ -29,6 +29,7 @@ from retinue.server.routes import (
     login,
     messages,
 )
+from retinue.server.sessions import EndedSessions
 from retinue.server.statics import STATIC_DIR, WebApp
 from retinue.server.wire import Nothing
 
@@ -77,9 +78,11 @@ def create_app(
     `app.state.services` has the gate that makes login codes.
     """
     options = options or ServerOptions()
+    clock = clock or SystemClock()
+    ended = EndedSessions(engine.settings.data_dir / "ended-sessions", clock)
     services = Services(
         engine=engine,
-        gate=Gate(token, clock or SystemClock(), owner=owner),
+        gate=Gate(token, clock, ended=ended, owner=owner),
         live=LiveClients(),
         options=options,
     )

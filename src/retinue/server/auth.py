@@ -1,5 +1,6 @@
 """Who is asking: the token, one-time login codes, browser sessions, and patience with guessers."""
 
+import asyncio
 import base64
 import hashlib
 import hmac
@@ -13,12 +14,12 @@ from starlette.types import Scope
 from retinue.clock import Clock
 from retinue.ids import LOCAL_OWNER, OwnerId
 from retinue.server.errors import HttpError
+from retinue.server.sessions import EndedSessions, session_end
 
 CODE_SECONDS = 600
 SESSION_SECONDS = 30 * 24 * 3600
 _MOST_CODES = 16
 _MOST_ADDRESSES = 4096
-_MOST_ENDED = 4096
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -107,16 +108,19 @@ class Gate:
     """Checks credentials for one token and makes browser sessions from it.
 
     A session is signed with a key derived from the token: it outlives a restart, and a new token
-    ends all of them. Its cookie is named after the token too, since browsers share cookies among
-    the ports of one host and two servers would otherwise log each other out.
+    ends all of them; one that is logged out stays so. Its cookie is named after the token too,
+    since browsers share cookies among the ports of one host and two servers would otherwise log
+    each other out.
     """
 
-    def __init__(self, token: str, clock: Clock, *, owner: OwnerId = LOCAL_OWNER) -> None:
+    def __init__(
+        self, token: str, clock: Clock, *, ended: EndedSessions, owner: OwnerId = LOCAL_OWNER
+    ) -> None:
         self._token = _digest(token)
         self._key = hmac.digest(self._token, b"retinue browser session", "sha256")
         self._clock = clock
         self._owner = owner
-        self._ended: OrderedDict[str, None] = OrderedDict()
+        self._ended = ended
         self.codes = LoginCodes(clock)
         self.guesses = Guesses(clock)
         self.cookie = "retinue_" + hmac.digest(self._key, b"cookie", "sha256").hex()[:12]
@@ -159,15 +163,13 @@ class Gate:
         body, _, signature = cookie.rpartition(".")
         if not hmac.compare_digest(signature.encode(), self._sign(body).encode()):
             return None
-        ends, _, _ = body.partition(".")
-        if self._clock.now().timestamp() >= int(ends) or body in self._ended:
+        if self._clock.now().timestamp() >= session_end(body) or body in self._ended:
             return None
         return Principal(owner=self._owner, via="browser", session=body)
 
-    def logout(self, session: str) -> None:
-        self._ended[session] = None
-        while len(self._ended) > _MOST_ENDED:
-            self._ended.popitem(last=False)
+    async def logout(self, session: str) -> None:
+        """End a session for good; it is over at once, and on disk when this returns."""
+        await asyncio.to_thread(self._ended.add, session)
 
     def _new_session(self) -> str:
         ends = int(self._clock.now().timestamp()) + SESSION_SECONDS

@@ -193,6 +193,23 @@ async def test_a_logout_ends_the_session_everywhere(door: Door) -> None:
         assert (await thief.get("/api/agents")).status_code == 401
 
 
+async def test_a_logout_outlives_the_server_at_every_door(tmp_path: Path) -> None:
+    async with opened(tmp_path) as door:
+        client = await browser(door)
+        ((name, value),) = client.cookies.items()
+        assert (await client.post("/api/logout")).status_code == 204
+        await client.aclose()
+    async with opened(tmp_path) as door:
+        cookie = f"{name}={value}"
+        async with door.stranger(Cookie=cookie) as thief:
+            assert (await thief.get("/api/agents")).status_code == 401
+            assert (await thief.get("/api/events")).status_code == 401
+        with pytest.raises(InvalidStatus) as refused:
+            async with door.socket(Cookie=cookie, Origin=door.url):
+                pass
+        assert refused.value.response.status_code == 401
+
+
 # ---------------------------------------------------------------- foreign pages
 
 

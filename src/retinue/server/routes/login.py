@@ -38,8 +38,10 @@ async def logout(call: Plain) -> Response:
     """End the browser's session everywhere, its open sockets too."""
     principal = call.principal
     if principal is not None and principal.session:
-        call.services.gate.logout(principal.session)
-        call.services.live.end_session(principal.session)
+        try:
+            await call.services.gate.logout(principal.session)
+        finally:
+            call.services.live.end_session(principal.session)
     response = no_content()
     response.delete_cookie(call.services.gate.cookie, path="/", httponly=True, samesite="strict")
     return response
@@ -78,5 +80,6 @@ ENDPOINTS: list[AnyEndpoint] = [
         body=Nothing,
         takes="optional json",
         status=204,
+        refuses=(507,),
     ),
 ]
