@@ -119,7 +119,8 @@ def test_an_answer_streams_is_interrupted_and_the_chat_goes_on(
     assert chat.leave() == 0
     records = retinue("history", "offline", "--json", project=project).json()["records"]
     kinds = [record["kind"] for record in records]
-    assert kinds == ["start", "user", "note", "user", "assistant", "tool", "assistant"]
+    assert kinds == ["start", "user", "assistant", "note", "user", "assistant", "tool", "assistant"]
+    assert records[2]["finish"] == "cancelled"
 
 
 def test_one_can_type_while_it_answers_and_two_interrupts_leave(chat: Terminal) -> None:

@@ -69,6 +69,7 @@ class ModelCaller:
         self, warm: Warm, plan: Plan, model: Model, models: int, narrator: Narrator
     ) -> None:
         clock = self._clock
+        warm.cut_off = None
         estimated = self._equipment.estimate(warm)
         began = clock.monotonic()
         try:
@@ -76,7 +77,12 @@ class ModelCaller:
                 warm, self._answer(warm, plan, model, narrator)
             )
         except Interrupted:
-            narrator.discard()
+            said = narrator.said() if warm.is_stopped_next else []
+            if said:
+                duration_ms = round((clock.monotonic() - began) * 1000)
+                warm.cut_off = steps.cut_off(said, model=model.name, duration_ms=duration_ms)
+            else:
+                narrator.discard()
             raise
         except ContextTooLongError as error:
             narrator.discard()

@@ -100,6 +100,13 @@ def responded(
     return record
 
 
+def cut_off(said: Sequence[Part], *, model: str, duration_ms: int) -> AssistantRecord:
+    """Make a record of what a person saw before they stopped it."""
+    return AssistantRecord(
+        parts=list(said), model=model, finish="cancelled", duration_ms=duration_ms
+    )
+
+
 def _with_own_ids(parts: Sequence[Part]) -> list[Part]:
     """Give a call whose id is missing or taken in this response one of its own."""
     taken: set[CallId] = set()
@@ -189,9 +196,11 @@ def failed(draft: Draft, warm: Warm, code: str, reason: str, connectors: Mapping
 
 
 def stopped(draft: Draft, warm: Warm) -> None:
-    """A person ended the turn; the queue stays."""
+    """A person ended the turn: what it said so far stays, and so does the queue."""
     turn = draft.state.turn
     assert turn is not None
+    if warm.cut_off is not None:
+        draft.add(warm.cut_off)
     close_calls(draft, warm, "cancelled", "Stopped by the user.")
     seq = draft.add(NoteRecord(code="stopped", text="Stopped by the user.")).seq
     draft.fates += [

@@ -1,4 +1,4 @@
-"""Shows a response while it is being streamed; nothing of it is stored."""
+"""Shows a response while it is being streamed, and knows how far it came."""
 
 from collections.abc import Sequence
 from typing import Literal
@@ -7,6 +7,7 @@ from retinue.engine.feed import Feed
 from retinue.engine.warm import Warm
 from retinue.events import DeltaEvent, LiveEvent, StepEvent
 from retinue.ids import AgentId, OwnerId, new_id
+from retinue.messages import Part, TextPart, ThinkingPart, clean_text
 from retinue.models.port import CallDelta, Completed, ModelEvent, TextDelta, ThinkingDelta
 
 _Kind = Literal["text", "thinking", "call"]
@@ -48,8 +49,26 @@ class Narrator:
         ]
         return [self._started(), *parts]
 
+    def said(self) -> list[Part]:
+        """Give what was said so far, or nothing while it is less than some text.
+
+        A call is no part of it: until the response is whole, nobody can tell that the call is.
+        """
+        whole = [
+            (kind, clean_text("".join(self._texts[part])))
+            for part, (kind, _) in sorted(self._parts.items())
+            if kind != "call"
+        ]
+        if not any(kind == "text" and text.strip() for kind, text in whole):
+            return []
+        return [
+            TextPart(text=text) if kind == "text" else ThinkingPart(text=text)
+            for kind, text in whole
+            if text.strip()
+        ]
+
     def end(self) -> None:
-        """What was shown is a record now."""
+        """What was shown is a record now, or is about to be."""
         if self._step:
             self._feed.streams_no_more(self.agent_id)
 

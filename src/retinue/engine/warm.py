@@ -15,7 +15,7 @@ from retinue.agents.history import History
 from retinue.agents.inbox import Item
 from retinue.agents.state import AgentState
 from retinue.ids import AgentId, ItemId, OwnerId
-from retinue.messages import KnownRecord
+from retinue.messages import AssistantRecord, KnownRecord
 from retinue.stores.port import (
     AuditLine,
     Commit,
@@ -140,6 +140,7 @@ class Warm:
         self.overhead = 0  # characters of the system prompt and the tools
         self.is_deleted = False
         self.commands: deque[Command] = deque()
+        self.cut_off: AssistantRecord | None = None  # what was said when a person pressed Stop
         self.aside: asyncio.Task[None] | None = None  # a command beside the work that goes on
         self._working: asyncio.Task[Any] | None = None
         self.is_running_tools = False
@@ -155,6 +156,12 @@ class Warm:
     @property
     def is_working(self) -> bool:
         return self._working is not None
+
+    @property
+    def is_stopped_next(self) -> bool:
+        """Whether a person's Stop is what breaks off the work, and not a reset or the end."""
+        breaking = next((command for command in self.commands if command.interrupts()), None)
+        return breaking is not None and isinstance(breaking.order, Stop)
 
     def receive(self, item: Item) -> None:
         """Take an admitted item; one that was seen already changes nothing."""

@@ -4,9 +4,16 @@ import pytest
 
 from retinue.engine.warm import AgentPatch
 from retinue.errors import BusyError, NotFoundError, RateLimitedError
+from retinue.events import AgentEvent, HelloEvent, StepEvent
 from retinue.ids import OwnerId
-from retinue.messages import ResetRecord, ToolRecord
-from retinue.models.scripted import Reply, ScriptedModel
+from retinue.messages import (
+    AssistantMessage,
+    AssistantRecord,
+    ResetRecord,
+    ToolRecord,
+    UserMessage,
+)
+from retinue.models.scripted import Call, Reply, ScriptedModel
 from retinue.testing.clock import FakeClock
 from retinue.tools.function import tool
 from tests.unit.engine.conftest import Start
@@ -29,10 +36,59 @@ async def test_stop_breaks_off_a_model_call_and_keeps_the_queue(start: Start) ->
     assert await kit.kinds(agent) == [
         "start",
         "user one",
+        "assistant never",
         "note stopped",
         "user two",
         "assistant next",
     ]
+
+
+async def test_what_was_said_before_a_stop_stays_in_history_and_context(start: Start) -> None:
+    gate = Gate()
+    half = Reply(thinking="hm", text="Once upon", calls=[Call(name="look")], midway=gate)
+    model = ScriptedModel([half, "next"], name="main")
+    kit = await start(model)
+    agent = await kit.agent()
+    receipt = await kit.post(agent, "a story, please")
+    await gate.reached.wait()
+    assert await kit.engine.interrupt(agent.owner, agent.id)
+    await kit.outcome(receipt)
+    partial = next(r for r in await kit.records(agent) if isinstance(r, AssistantRecord))
+    assert (partial.text, partial.finish, partial.calls) == ("Once upon", "cancelled", [])
+    await kit.crash()
+    assert (await kit.ask(agent, "go on")).reply == "next"
+    shown = model.requests[-1].messages[:3]
+    assert [type(m) for m in shown] == [UserMessage, AssistantMessage, UserMessage]
+
+
+async def test_a_stop_before_any_text_leaves_only_its_note(start: Start) -> None:
+    gate = Gate()
+    kit = await start([Reply(thinking="hm", calls=[Call(name="look")], midway=gate)])
+    agent = await kit.agent()
+    receipt = await kit.post(agent, "go")
+    await gate.reached.wait()
+    assert await kit.engine.interrupt(agent.owner, agent.id)
+    await kit.outcome(receipt)
+    assert await kit.kinds(agent) == ["start", "user go", "note stopped"]
+
+
+async def test_a_watcher_is_not_told_to_drop_what_a_stop_keeps(start: Start) -> None:
+    gate = Gate()
+    kit = await start([Reply(text="Once upon", midway=gate)])
+    agent = await kit.agent()
+    events = kit.engine.subscribe(agent.owner, after=None)
+    assert isinstance(await anext(events), HelloEvent)
+    receipt = await kit.post(agent, "a story, please")
+    await gate.reached.wait()
+    await kit.engine.interrupt(agent.owner, agent.id)
+    await kit.outcome(receipt)
+    seen: list[str] = []
+    async for event in events:
+        seen += [event.state] if isinstance(event, StepEvent) else []
+        if isinstance(event, AgentEvent) and event.agent.status == "resting":
+            break
+    assert "started" in seen
+    assert "discarded" not in seen
 
 
 async def test_stop_breaks_off_a_tool_and_closes_every_open_call(start: Start) -> None:
