@@ -10,6 +10,7 @@ import pytest
 from retinue.cli.chat.session import Session
 from retinue.cli.client import Client, Place
 from retinue.cli.connecting import connected
+from retinue.cli.doctor.stored import store
 from retinue.cli.places import find_target, last_place, new_place
 from retinue.cli.references import find_agent
 from retinue.errors import NotFoundError, RetinueError, UsageError
@@ -17,6 +18,7 @@ from retinue.events import HelloEvent, ItemEvent, RecordEvent
 from retinue.ids import new_id
 from retinue.messages import AssistantRecord, ResetRecord, UserRecord, decode_record
 from tests.acceptance.cli import make_project, serving
+from tests.support.disks import file_size_limit
 
 
 @pytest.fixture(scope="module")
@@ -232,3 +234,17 @@ async def test_the_store_tells_how_it_is(client: Client) -> None:
     assert facts.kind == "sqlite"
     assert facts.agents >= 1
     assert facts.problems == []
+    assert facts.refusal == ""
+
+
+async def test_the_store_tells_that_it_takes_nothing_and_when_it_does_again(
+    tmp_path: Path,
+) -> None:
+    project = make_project(tmp_path / "project")
+    async with connected(project, needs_engine=False) as client:
+        await client.open_place(place())
+        with file_size_limit(4096):
+            (finding,) = await store(client)
+        assert finding.state == "fail"
+        assert "cannot be written" in finding.text
+        assert [finding.state for finding in await store(client)] == ["ok"]

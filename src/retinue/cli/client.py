@@ -111,6 +111,7 @@ class Facts(_View, frozen=True, kw_only=True):
     items_open: int = 0
     bytes: int = 0
     problems: list[str] = []
+    refusal: str = ""  # why nothing can be stored now
 
 
 class Client(Protocol):

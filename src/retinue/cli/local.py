@@ -21,7 +21,7 @@ from retinue.cli.client import (
     Problem,
 )
 from retinue.engine.views import agent_view, item_view
-from retinue.errors import NotFoundError
+from retinue.errors import NotFoundError, StoreError
 from retinue.ids import LOCAL_OWNER, AgentId, ItemId
 from retinue.stores.port import AgentQuery
 
@@ -196,6 +196,11 @@ class LocalClient:
 
     async def facts(self) -> Facts:
         facts = await self._store.facts()
+        refusal = ""
+        try:
+            await self._store.check()
+        except StoreError as error:
+            refusal = error.message
         return Facts(
             kind=facts.kind,
             schema=facts.schema,
@@ -203,6 +208,7 @@ class LocalClient:
             items_open=facts.items_open,
             bytes=facts.bytes,
             problems=list(facts.problems),
+            refusal=refusal,
         )
 
     async def settle_folders(self) -> None:

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
+_REFUSING = 503
 _TIMEOUT_SECONDS = 30.0
 _RECONNECT_SECONDS = 30.0
 _PAUSE_SECONDS = 0.5
@@ -61,6 +62,7 @@ class _Applied(msgspec.Struct):
 
 class _Health(msgspec.Struct):
     store: Facts
+    reason: str = ""
 
 
 class _Code(msgspec.Struct):
@@ -195,7 +197,15 @@ class RemoteClient:
         return msgspec.json.decode(answer, type=FileReference)
 
     async def facts(self) -> Facts:
-        return (await self._get("/api/health", _Health)).store
+        try:
+            answer = await self._http.get("/api/health")
+        except httpx2.TransportError as error:
+            raise self._silent() from error
+        if answer.status_code not in (200, _REFUSING):
+            raise _error(answer.status_code, answer.content)
+        health = msgspec.json.decode(answer.content, type=_Health)
+        refusal = health.reason if answer.status_code == _REFUSING else ""
+        return msgspec.structs.replace(health.store, refusal=refusal)
 
     async def settle_folders(self) -> None:
         """Nothing: the server does it all the time."""

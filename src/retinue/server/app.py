@@ -19,6 +19,7 @@ from retinue.server.guard import Guard
 from retinue.server.hosts import Hosts
 from retinue.server.live import LiveClients
 from retinue.server.options import ServerOptions
+from retinue.server.pulse import Pulse
 from retinue.server.routes import (
     agents,
     definitions,
@@ -84,6 +85,7 @@ def create_app(
         engine=engine,
         gate=Gate(token, clock, ended=ended, owner=owner),
         live=LiveClients(),
+        pulse=Pulse(engine.store, clock),
         options=options,
     )
     guard = Middleware(

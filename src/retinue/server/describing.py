@@ -233,4 +233,7 @@ def _responses(endpoint: AnyEndpoint) -> Json:
         str(status): {"description": _REASONS[status], "content": refusal}
         for status in sorted(statuses)
     }
-    return {str(endpoint.status): success, **refusals}
+    also = {
+        str(status): {**success, "description": _REASONS[status]} for status in endpoint.answers_too
+    }
+    return {str(endpoint.status): success, **refusals, **also}

@@ -21,6 +21,7 @@ from retinue.server.decoding import decode_json, decode_query
 from retinue.server.errors import HttpError, error_response, internal_error, too_large
 from retinue.server.live import LiveClients
 from retinue.server.options import ServerOptions
+from retinue.server.pulse import Pulse
 from retinue.server.wire import Nothing
 
 logger = logging.getLogger(__name__)
@@ -43,6 +44,7 @@ class Services:
     engine: Engine
     gate: Gate
     live: LiveClients
+    pulse: Pulse
     options: ServerOptions
 
 
@@ -95,6 +97,7 @@ class Endpoint(Generic[Q, B]):
     status: int = 200
     answer: type[Struct] | str | None = None  # a media type for what is not JSON
     refuses: Sequence[int] = ()  # statuses beside those that any operation may answer
+    answers_too: Sequence[int] = ()  # statuses that come with the same body as a success
     is_public: bool = False
     takes_head: bool = True
 

@@ -68,9 +68,10 @@ class StoreHealth(Answer, frozen=True, kw_only=True):
 
 
 class Health(Answer, frozen=True, kw_only=True):
-    """That the server is there, and how it is."""
+    """That the server is there, and how it is; `reason` says what is not well."""
 
     status: Literal["ok", "degraded"]
+    reason: str
     version: str
     store: StoreHealth
 

@@ -284,6 +284,10 @@ class Store(Protocol):
 
     async def facts(self) -> StoreFacts: ...
 
+    async def check(self) -> None:
+        """Write something small; raises `StoreFullError` when messages are refused now."""
+        ...
+
     # -- outbox
 
     async def due_deliveries(self, now: datetime, limit: int) -> Sequence[Delivery]:

@@ -1,11 +1,16 @@
 """Agents through HTTP: begin, list, change, command, delete."""
 
 import asyncio
+from pathlib import Path
 from typing import Any
 
 import pytest
 
-from tests.acceptance.http.support import Door
+from retinue.cli.doctor.stored import store
+from retinue.cli.remote import RemoteClient
+from retinue.testing.clock import FakeClock
+from tests.acceptance.http.support import TOKEN, Door, opened
+from tests.support.disks import file_size_limit
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 
@@ -207,6 +212,27 @@ async def test_an_id_that_is_no_agents_is_not_found(door: Door, agent: str) -> N
     for tail in ("", "/history", "/messages", "/files"):
         answer = await door.client.get(f"/api/agents/{agent}{tail}")
         assert answer.status_code in (400, 404)
+
+
+async def test_health_tells_that_nothing_can_be_stored_until_it_can(tmp_path: Path) -> None:
+    clock = FakeClock()
+    async with opened(tmp_path, clock=clock) as door, door.stranger() as stranger:
+        await door.new_agent()
+        assert (await stranger.get("/api/health")).status_code == 200
+        clock.advance(10)
+        with file_size_limit(4096):
+            little, more = await stranger.get("/api/health"), await door.client.get("/api/health")
+            client = RemoteClient(door.url, TOKEN)
+            (finding,) = await store(client)
+            await client.close()
+        assert [little.status_code, more.status_code] == [503, 503]
+        assert little.json()["status"] == more.json()["status"] == "degraded"
+        assert str(tmp_path) not in little.text
+        assert "free some space" in more.json()["reason"]
+        assert finding.state == "fail" and "free some space" in finding.text
+        again = await stranger.get("/api/health")
+        assert again.status_code == 200
+        assert again.json()["status"] == "ok" and again.json()["reason"] == ""
 
 
 async def test_health_tells_strangers_little_and_the_owner_more(door: Door) -> None:

@@ -2,13 +2,11 @@
 
 import asyncio
 import os
-import resource
 import sqlite3
 import stat
 import subprocess
 import sys
-from collections.abc import Generator, Iterator
-from contextlib import contextmanager
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -17,7 +15,9 @@ from retinue.errors import BusyError, StoreDamagedError, StoreError, StoreFullEr
 from retinue.ids import LOCAL_OWNER
 from retinue.stores.folders.rebuilding import quarantine
 from retinue.stores.sqlite.store import SqliteStore
+from retinue.testing.clock import FakeClock
 from retinue.testing.store_samples import Runner, new_agent, post
+from tests.support.disks import file_size_limit
 
 IS_ROOT = os.geteuid() == 0
 HOLDER = """
@@ -48,17 +48,6 @@ def small_disk(tmp_path: Path) -> Iterator[Path]:
         pytest.skip("cannot mount a file system here")
     yield mounted
     run("umount", "-l", str(mounted))
-
-
-@contextmanager
-def file_size_limit(size: int) -> Generator[None]:
-    """Let every write beyond this size fail."""
-    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
-    resource.setrlimit(resource.RLIMIT_FSIZE, (size, hard))
-    try:
-        yield
-    finally:
-        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
 
 
 def run(*command: str) -> None:
@@ -174,6 +163,26 @@ async def test_a_write_that_fails_refuses_and_recovers(tmp_path: Path) -> None:
     await store.admit(post(agent.id, "after"))
     texts = [item.body.text for item in await store.open_items(LOCAL_OWNER, agent.id)]
     assert texts == ["before", "after"]
+    await store.close()
+
+
+async def test_a_refused_message_counts_for_a_while_though_something_small_has_room(
+    tmp_path: Path,
+) -> None:
+    clock = FakeClock()
+    store = SqliteStore(tmp_path, clock=clock)
+    await store.open()
+    agent, _ = await store.create(new_agent())
+    await store.check()
+    with file_size_limit(4096):
+        with pytest.raises(StoreFullError):
+            await store.check()
+        with pytest.raises(StoreFullError):
+            await store.admit(post(agent.id, "x" * 50_000))
+    with pytest.raises(StoreFullError, match="free some space"):
+        await store.check()
+    clock.advance(5)
+    await store.check()
     await store.close()
 
 

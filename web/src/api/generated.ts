@@ -154,8 +154,8 @@ export type FileList = { files: Array<FileReference> };
 /** A file in an agent's own tree, as messages carry it. */
 export type FileReference = { id: string; mimeType: string; name: string; path: string; size: number };
 
-/** That the server is there, and how it is. */
-export type Health = { status: "degraded" | "ok"; store: StoreHealth; version: string };
+/** That the server is there, and how it is; `reason` says what is not well. */
+export type Health = { reason: string; status: "degraded" | "ok"; store: StoreHealth; version: string };
 
 /** The first event of a stream: where it begins. */
 export type HelloEvent = { cursor: number; type: "hello" };

@@ -143,10 +143,10 @@ class App {
   private async refresh(): Promise<void> {
     const [page, health] = await Promise.all([
       api.agents({ limit: LIST_PAGE }),
-      api.health(),
+      api.health().catch(() => null), // it is an error too when the store takes nothing
       this.readDefinitions(),
     ]);
-    this.version = health.version;
+    if (health) this.version = health.version;
     this.nextCursor = page.nextCursor ?? null;
     this.agents = new Map(page.agents.map((agent) => [agent.id, agent]));
     seen.begin(page.agents);

@@ -20,6 +20,8 @@ _SHOWN = 5
 async def store(client: Client) -> list[Finding]:
     """Let the store tell how it is."""
     facts = await client.facts()
+    if facts.refusal:
+        return [fail("store", facts.refusal, "messages are taken again once that is mended")]
     if facts.problems:
         advice = "stop the server and run `retinue serve --rebuild`"
         return [fail("store", problem, advice) for problem in facts.problems]

@@ -4,18 +4,20 @@ from starlette.responses import Response
 
 from retinue import __version__
 from retinue.server.endpoints import AnyEndpoint, Endpoint, Plain, answer
+from retinue.server.errors import RETRY_SECONDS
 from retinue.server.wire import Health, Nothing, StoreHealth
 
 
 async def health(call: Plain) -> Response:
-    """Tell strangers that the store answers, and those who may see them its numbers too."""
+    """Tell strangers whether messages are taken, and those who may see them the numbers too."""
+    refusal = await call.services.pulse.problem()
     if call.principal is None:
-        await call.engine.store.cursor()
-        return answer(Health(status="ok", version=__version__, store=StoreHealth(ok=True)))
+        reason = "nothing can be stored; the owner is told why" if refusal else ""
+        return _answer(reason, StoreHealth(ok=not refusal), is_refusing=bool(refusal))
     facts = await call.engine.store.facts()
-    ok = not facts.problems
+    problems = [refusal, *facts.problems] if refusal else list(facts.problems)
     store = StoreHealth(
-        ok=ok,
+        ok=not problems,
         kind=facts.kind,
         schema=facts.schema,
         agents=facts.agents,
@@ -25,18 +27,26 @@ async def health(call: Plain) -> Response:
         bytes=facts.bytes,
         problems=list(facts.problems),
     )
-    return answer(Health(status="ok" if ok else "degraded", version=__version__, store=store))
+    return _answer("; ".join(problems), store, is_refusing=bool(refusal))
+
+
+def _answer(reason: str, store: StoreHealth, *, is_refusing: bool) -> Response:
+    status = "degraded" if reason else "ok"
+    told = Health(status=status, reason=reason, version=__version__, store=store)
+    headers = {"Retry-After": RETRY_SECONDS} if is_refusing else None
+    return answer(told, 503 if is_refusing else 200, headers)
 
 
 ENDPOINTS: list[AnyEndpoint] = [
     Endpoint(
         method="GET",
         path="/api/health",
-        summary="Whether the server is there; with a token also how its store is",
+        summary="Whether messages are taken (503 when not); with a token also how the store is",
         run=health,
         query=Nothing,
         body=Nothing,
         answer=Health,
+        answers_too=(503,),
         is_public=True,
     )
 ]

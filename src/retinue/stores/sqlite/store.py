@@ -13,8 +13,8 @@ from retinue.agents.descriptor import Descriptor, identity_of
 from retinue.agents.inbox import Item
 from retinue.agents.state import encode_state
 from retinue.clock import Clock, SystemClock
-from retinue.errors import StoreError, UsageError
-from retinue.ids import AgentId, ItemId, OwnerId
+from retinue.errors import StoreError, StoreFullError, UsageError
+from retinue.ids import AgentId, ItemId, OwnerId, new_id
 from retinue.messages import AnyRecord, encode_record
 from retinue.stores.port import (
     Agent,
@@ -65,6 +65,7 @@ from retinue.stores.whole import StoredAgent
 Listener = Callable[[Sequence[Change]], None]
 T = TypeVar("T")
 
+_REFUSAL_SECONDS = 3.0  # longer than the engine waits before it tries a refused commit again
 _bodies = msgspec.json.Encoder()
 
 
@@ -85,6 +86,8 @@ class SqliteStore:
         self._writer: Writer | None = None
         self._readers: Readers | None = None
         self._checkpoints: Checkpoints | None = None
+        self._refusal: StoreFullError | None = None
+        self._refusal_counts_until = 0.0
 
     async def open(self) -> None:
         self._loop = asyncio.get_running_loop()
@@ -268,6 +271,12 @@ class SqliteStore:
             problems=[f"agent {row[0]} is set aside: {row[1]}" for row in aside],
         )
 
+    async def check(self) -> None:
+        await self._execute("set_meta", "check", new_id("check"))  # the same again writes nothing
+        # A small write may find room where those of the agents do not.
+        if self._refusal is not None and self._clock.monotonic() < self._refusal_counts_until:
+            raise self._refusal
+
     # -- outbox
 
     async def due_deliveries(self, now: datetime, limit: int) -> Sequence[Delivery]:
@@ -331,6 +340,9 @@ class SqliteStore:
             if error is None:
                 future.set_result(result)
             else:
+                if isinstance(error, StoreFullError) and isinstance(operation, Admit | Apply):
+                    self._refusal = error
+                    self._refusal_counts_until = self._clock.monotonic() + _REFUSAL_SECONDS
                 future.set_exception(error)
         if changes:
             for listener in tuple(self._listeners):
