@@ -252,14 +252,20 @@ class Engine:
     # -- commands
 
     async def reset(self, owner: OwnerId, agent_id: AgentId, *, reason: str = "") -> None:
-        await self._order(owner, agent_id, Reset(reason=reason, at=self._clock.now()))
+        newest = await self._newest_item(owner, agent_id)
+        await self._order(owner, agent_id, Reset(reason=reason, up_to=newest))
 
     async def interrupt(self, owner: OwnerId, agent_id: AgentId) -> bool:
-        """Stop the turn that is going on; False when there was none."""
+        """Stop the turn that goes on or is about to begin; False when there was none."""
         agent = await self.store.agent(owner, agent_id)
-        if agent.state.turn is None and agent_id not in self._running:
+        newest = 0 if agent.state.turn else await self._newest_item(owner, agent_id)
+        if agent.state.turn is None and not newest and agent_id not in self._running:
             return False
-        return await self._order(owner, agent_id, Stop())
+        return await self._order(owner, agent_id, Stop(up_to=newest))
+
+    async def _newest_item(self, owner: OwnerId, agent_id: AgentId) -> int:
+        """Give the seq of the last item that waits by now, 0 when there is none."""
+        return max((item.seq for item in await self.store.open_items(owner, agent_id)), default=0)
 
     async def compact(self, owner: OwnerId, agent_id: AgentId) -> bool:
         return await self._order(owner, agent_id, CompactNow())

@@ -159,9 +159,10 @@ class Runner:
         draft = self._committer.draft(warm)
         match order:
             case Stop():
-                if warm.state.turn is None:
+                gathered = [] if warm.state.turn else warm.spoken(order.up_to)
+                if warm.state.turn is None and not gathered:
                     return False
-                steps.stopped(draft, warm)
+                steps.stopped(draft, warm, gathered)
                 await self._committer.commit(warm, draft, "stop")
             case Reset():
                 steps.was_reset(draft, warm, order)

@@ -195,15 +195,20 @@ def failed(draft: Draft, warm: Warm, code: str, reason: str, connectors: Mapping
     _deliver(draft, warm, text, seq, connectors)
 
 
-def stopped(draft: Draft, warm: Warm) -> None:
-    """A person ended the turn: what it said so far stays, and so does the queue."""
+def stopped(draft: Draft, warm: Warm, gathered: Sequence[Item]) -> None:
+    """A person ended the turn: what it said so far stays, and so does the queue.
+
+    Messages that were still being gathered are recorded, as they would be a moment later.
+    """
+    if gathered:
+        drained(draft, gathered)
     turn = draft.state.turn
     assert turn is not None
     if warm.cut_off is not None:
         draft.add(warm.cut_off)
     close_calls(draft, warm, "cancelled", "Stopped by the user.")
     seq = draft.add(NoteRecord(code="stopped", text="Stopped by the user.")).seq
-    draft.fates += [
+    draft.fates = [
         FateChange(item_id=item, fate="cancelled", reason="stopped", reply_seq=seq)
         for item in turn.items
     ]
@@ -216,7 +221,7 @@ def was_reset(draft: Draft, warm: Warm, order: Reset) -> None:
     if turn is not None:
         close_calls(draft, warm, "cancelled", "The conversation was reset.")
     seq = draft.add(ResetRecord(reason=order.reason)).seq
-    dropped = [i.id for i in warm.waiting if i.is_user_input and i.admitted_at <= order.at]
+    dropped = [item.id for item in warm.waiting if item.is_user_input and item.seq <= order.up_to]
     draft.fates += [
         FateChange(item_id=item, fate="cancelled", reason="reset")
         for item in [*(turn.items if turn else ()), *dropped]

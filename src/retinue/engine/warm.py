@@ -42,7 +42,9 @@ class AgentPatch:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Stop:
-    """End the turn that is going on; the queue stays."""
+    """End the turn that is going on, or the one that is about to begin; the queue stays."""
+
+    up_to: int  # the seq of the last item that may be about to begin; 0 when a turn went on
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -50,7 +52,7 @@ class Reset:
     """Forget the context, end the turn, drop what people had queued."""
 
     reason: str
-    at: datetime  # what people wrote later stays
+    up_to: int  # the seq of the last item in the inbox; what people wrote later stays
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -170,6 +172,14 @@ class Warm:
             self._last_item_seq = item.seq
         elif all(item.seq != known.seq for known in self.waiting) and item.fate == "queued":
             insort(self.waiting, item, key=lambda entry: entry.seq)
+
+    def spoken(self, up_to: int) -> list[Item]:
+        """Give what people said, up to that item, and wait for an answer to."""
+        return [
+            item
+            for item in self.waiting
+            if item.is_user_input and not item.silent and item.seq <= up_to
+        ]
 
     def interrupt(self) -> None:
         """Break off the model call or the tools that are running, if any."""

@@ -2,6 +2,7 @@ import asyncio
 
 import pytest
 
+from retinue.agents.inbox import Sender
 from retinue.engine.warm import AgentPatch
 from retinue.errors import BusyError, NotFoundError, RateLimitedError
 from retinue.events import AgentEvent, HelloEvent, StepEvent
@@ -121,6 +122,42 @@ async def test_stop_without_a_turn_says_so(start: Start) -> None:
     assert not await kit.engine.interrupt(agent.owner, agent.id)
 
 
+async def test_stop_right_after_sending_cancels_what_is_being_gathered(
+    start: Start, clock: FakeClock
+) -> None:
+    model = ScriptedModel(["noted", "later"], name="main")
+    kit = await start(model, clock=clock, limits={"coalesce_window_ms": 5000})
+    agent = await kit.agent()
+    sender = Sender(type="user", id="u", connector="chat")
+    news = await kit.post_system(agent, "from a peer", silent=True)
+    await kit.outcome(news)
+    receipts = [await kit.post(agent, text, sender=sender) for text in ("wait", "no")]
+    await clock.someone_sleeps(4)
+    assert await kit.engine.interrupt(agent.owner, agent.id)
+    for receipt in receipts:
+        outcome = await kit.outcome(receipt)
+        assert (outcome.item.fate, outcome.item.reason) == ("cancelled", "stopped")
+        assert outcome.reply == "Stopped by the user."
+    assert model.count == 0
+    kinds = ["start", "system from a peer", "user wait", "user no", "note stopped"]
+    assert await kit.kinds(agent) == kinds
+    assert not await kit.engine.interrupt(agent.owner, agent.id)
+
+
+async def test_stop_while_gathering_keeps_what_other_agents_sent(
+    start: Start, clock: FakeClock
+) -> None:
+    kit = await start(["noted"], clock=clock, limits={"coalesce_window_ms": 5000})
+    agent = await kit.agent()
+    sender = Sender(type="user", id="u", connector="chat")
+    receipt = await kit.post(agent, "wait", sender=sender)
+    news = await kit.post_system(agent, "from a peer")
+    await clock.someone_sleeps(4)
+    assert await kit.engine.interrupt(agent.owner, agent.id)
+    assert (await kit.outcome(receipt)).item.fate == "cancelled"
+    assert (await kit.outcome(news)).reply == "noted"
+
+
 async def test_stop_reaches_a_turn_at_any_moment(start: Start) -> None:
     """Wherever the stop hits, the item ends once and the agent goes on."""
     kit = await start(lambda request: Reply(text="ok", delay_seconds=0.002))
@@ -177,6 +214,20 @@ async def test_a_reset_during_a_turn_takes_effect_at_once(start: Start) -> None:
         "user hello",
         "assistant new",
     ]
+
+
+async def test_a_reset_drops_older_input_though_the_clock_went_back(
+    start: Start, clock: FakeClock
+) -> None:
+    gate = Gate()
+    kit = await start([Reply(text="old", midway=gate)], clock=clock)
+    agent = await kit.agent()
+    await kit.post(agent, "long story")
+    await gate.reached.wait()
+    queued = await kit.post(agent, "more of it")
+    clock.advance(-3600)
+    await kit.engine.reset(agent.owner, agent.id)
+    assert (await kit.outcome(queued)).item.fate == "cancelled"
 
 
 async def test_a_reset_keeps_system_messages_that_wait(start: Start) -> None:

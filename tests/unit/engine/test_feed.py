@@ -149,7 +149,7 @@ async def test_text_that_will_not_become_a_record_is_taken_back(start: Start) ->
     await anext(stream)
     receipt = await kit.post(agent, "hi")
     await gate.reached.wait()
-    await kit.engine.interrupt(agent.owner, agent.id)
+    await kit.engine.reset(agent.owner, agent.id)
     seen = await until_answered(stream, receipt.item.id)
     assert [e.state for e in seen if isinstance(e, StepEvent)] == ["started", "discarded"]
 
