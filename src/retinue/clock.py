@@ -20,7 +20,7 @@ class SystemClock:
     """The machine's clock."""
 
     def now(self) -> datetime:
-        return datetime.fromtimestamp(time.time(), UTC)
+        return datetime.now(UTC)
 
     def monotonic(self) -> float:
         return time.monotonic()

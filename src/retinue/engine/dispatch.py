@@ -2,7 +2,8 @@
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Callable, Coroutine
+from collections import deque
+from collections.abc import Awaitable, Callable
 from typing import Literal, Protocol
 
 from retinue.clock import Clock
@@ -26,18 +27,26 @@ class Dispatch(Protocol):
     async def end(self) -> None: ...
 
 
+class _Lane:
+    """Work that shares a capacity: so many agents run, the others wait for their turn."""
+
+    def __init__(self, free: int) -> None:
+        self.free = free
+        self.waiting: deque[AgentId] = deque()
+
+
 class LocalDispatch:
-    """One task for each awake agent; people's work has a capacity of its own."""
+    """One task for each running agent; people's work has a capacity of its own."""
 
     def __init__(self, *, foreground: int, background: int, clock: Clock) -> None:
-        self._capacity: dict[Priority, asyncio.Semaphore] = {
-            "foreground": asyncio.Semaphore(foreground),
-            "background": asyncio.Semaphore(background),
+        self._lanes: dict[Priority, _Lane] = {
+            "foreground": _Lane(foreground),
+            "background": _Lane(background),
         }
         self._clock = clock
         self._run: Run | None = None
         self._awake: dict[AgentId, bool] = {}  # True = woken again since its run began
-        self._tasks: set[asyncio.Task[None]] = set()
+        self._tasks: dict[AgentId, asyncio.Task[None]] = {}
         self._timers: set[asyncio.Task[None]] = set()
 
     def begin(self, run: Run) -> None:
@@ -50,38 +59,46 @@ class LocalDispatch:
             self._awake[agent_id] = True
             return
         self._awake[agent_id] = False
-        self._start(self._work(self._run, agent_id, priority), self._tasks)
+        lane = self._lanes[priority]
+        if lane.free:
+            lane.free -= 1
+            self._start(self._run, agent_id, lane)
+        else:
+            lane.waiting.append(agent_id)
 
     def wake_later(self, agent_id: AgentId, priority: Priority, seconds: float) -> None:
         if self._run is not None:
-            self._start(self._wait(agent_id, priority, seconds), self._timers)
+            timer = asyncio.create_task(self._wait(agent_id, priority, seconds))
+            self._timers.add(timer)
+            timer.add_done_callback(self._timers.discard)
 
     async def end(self) -> None:
         """Wake nobody any more and wait for the runs that are going on."""
         self._run = None
         for timer in self._timers:
             timer.cancel()
-        while pending := self._tasks | self._timers:
+        while pending := [t for t in (*self._tasks.values(), *self._timers) if not t.done()]:
             await asyncio.wait(pending)
-
-    def _start(self, work: Coroutine[None, None, None], tasks: set[asyncio.Task[None]]) -> None:
-        task = asyncio.create_task(work)
-        tasks.add(task)
-        task.add_done_callback(tasks.discard)
 
     async def _wait(self, agent_id: AgentId, priority: Priority, seconds: float) -> None:
         await self._clock.sleep(seconds)
         self.wake(agent_id, priority)
 
-    async def _work(self, run: Run, agent_id: AgentId, priority: Priority) -> None:
+    def _start(self, run: Run, agent_id: AgentId, lane: _Lane) -> None:
+        self._tasks[agent_id] = asyncio.create_task(self._work(run, agent_id, lane))
+
+    async def _work(self, run: Run, agent_id: AgentId, lane: _Lane) -> None:
         try:
-            async with self._capacity[priority]:
-                while self._run is not None:
-                    self._awake[agent_id] = False
-                    await run(agent_id)
-                    if not self._awake[agent_id]:
-                        break
+            while self._run is not None:
+                self._awake[agent_id] = False
+                await run(agent_id)
+                if not self._awake[agent_id]:
+                    break
         except Exception:
             logger.exception("an agent's run broke off", extra={"agent_id": agent_id})
         finally:
-            del self._awake[agent_id]
+            del self._awake[agent_id], self._tasks[agent_id]
+            if lane.waiting and self._run is not None:
+                self._start(self._run, lane.waiting.popleft(), lane)
+            else:
+                lane.free += 1

@@ -4,7 +4,6 @@ import asyncio
 import logging
 from collections import OrderedDict
 from collections.abc import AsyncIterator, Mapping, Sequence
-from dataclasses import dataclass
 from datetime import datetime
 from itertools import chain
 from typing import Any, Literal
@@ -50,8 +49,7 @@ _DEFECT_RETRY_SECONDS = 5.0
 _DEFINITIONS_SECONDS = 1.0
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Outcome:
+class Outcome(Struct, frozen=True, kw_only=True):
     """An item with what its sender wants to know."""
 
     item: Item
@@ -90,7 +88,7 @@ class Engine:
         self._running: set[AgentId] = set()
         self._commands: dict[AgentId, list[Command]] = {}
         self._arrived: dict[AgentId, list[Item]] = {}  # while the agent was being loaded
-        self._waiters: dict[ItemId, list[asyncio.Future[_Ended]]] = {}
+        self._waiters: dict[ItemId, list[asyncio.Future[_Ended | None]]] = {}
         self._open: dict[ItemId, Item] = {}
         self._crashed: set[AgentId] = set()
         self._weights: dict[AgentId, int] = {}
@@ -232,7 +230,9 @@ class Engine:
         )
 
     async def _ending(self, owner: OwnerId, item: Item, seconds: float) -> _Ended | None:
-        waiter: asyncio.Future[_Ended] = asyncio.get_running_loop().create_future()
+        loop = asyncio.get_running_loop()
+        waiter: asyncio.Future[_Ended | None] = loop.create_future()
+        timer = loop.call_later(seconds, _give_up, waiter)
         waiters = self._waiters.setdefault(item.id, [])
         waiters.append(waiter)
         try:
@@ -241,10 +241,9 @@ class Engine:
                 current, _ = await self.store.item(owner, item.id)
                 if is_final(current.fate):
                     return None
-            return await asyncio.wait_for(waiter, seconds)
-        except TimeoutError:
-            return None
+            return await waiter
         finally:
+            timer.cancel()
             waiters.remove(waiter)
             if not waiters:
                 self._waiters.pop(item.id, None)
@@ -468,6 +467,11 @@ class Engine:
         if tag != "heartbeat" and tag not in tags:
             known = ", ".join(sorted(tags)) or "none"
             raise UsageError(f"no system agent has the tag {tag!r} (configured: {known})")
+
+
+def _give_up(waiter: "asyncio.Future[_Ended | None]") -> None:
+    if not waiter.done():
+        waiter.set_result(None)
 
 
 def _words(item: Item, reply: AnyRecord | None) -> str:

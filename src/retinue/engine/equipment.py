@@ -36,25 +36,23 @@ class Equipment:
         self.limits = limits
         self._planner = Planner(default_model)
         self._known_models: dict[str, Model] = {}
-        self._known_tools: Mapping[str, Tool] = {}
+        self.tools: Mapping[str, Tool] = {}
         self._tools_until = float("-inf")
 
-    async def plan(self, warm: Warm) -> Plan:
-        await self.tools()
+    def plan(self, warm: Warm) -> Plan:
         definition = self._catalog.definition(warm.definition)
-        plan = self._planner.plan(definition, self._known_tools)
+        plan = self._planner.plan(definition, self.tools)
         warm.overhead = plan.overhead
         return plan
 
-    async def tools(self) -> Mapping[str, Tool]:
+    async def refresh(self) -> None:
         """Ask for tools, and definitions, at most five times a second: that looks at files."""
         now = self._clock.monotonic()
         if now >= self._tools_until:
             self._catalog.refresh()
             # Set first: whoever asks meanwhile takes what is known instead of asking too.
-            self._tools_until = now + _TOOLS_FRESH_SECONDS if self._known_tools else now
-            self._known_tools = await self._toolbox.tools()
-        return self._known_tools
+            self._tools_until = now + _TOOLS_FRESH_SECONDS if self.tools else now
+            self.tools = await self._toolbox.tools()
 
     async def model(self, warm: Warm, plan: Plan) -> tuple[Model, int]:
         """The model whose try it is, and how many there are."""

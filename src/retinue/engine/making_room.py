@@ -71,7 +71,8 @@ class RoomMaker:
             return False
         before = self._equipment.estimate(warm)
         try:
-            plan = await self._equipment.plan(warm)
+            await self._equipment.refresh()
+            plan = self._equipment.plan(warm)
             model, _ = await self._equipment.model(warm, plan)
             completed = await self._committer.interruptibly(
                 warm, ask(model, summary_request(records, keep_from), None)

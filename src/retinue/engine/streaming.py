@@ -19,15 +19,16 @@ class Narrator:
     def __init__(self, feed: Feed, warm: Warm, model: str) -> None:
         self._feed = feed
         self._model = model
-        self._step = ""
+        self._is_shown = False
+        self._step_id = ""
         self._texts: dict[int, list[str]] = {}
         self._parts: dict[int, tuple[_Kind, str]] = {}  # what each part is, and a call's name
         self.agent_id: AgentId = warm.id
         self.owner: OwnerId = warm.owner
 
     def show(self, event: ModelEvent) -> None:
-        if not self._step:
-            self._step = new_id("s")
+        if not self._is_shown:
+            self._is_shown = True
             self._feed.streams(self)
             if self._feed.is_watched:
                 self._tell(self._started())
@@ -69,14 +70,21 @@ class Narrator:
 
     def end(self) -> None:
         """What was shown is a record now, or is about to be."""
-        if self._step:
+        if self._is_shown:
             self._feed.streams_no_more(self.agent_id)
 
     def discard(self) -> None:
         """What was shown will not become a record."""
-        if self._step:
+        if self._is_shown:
             self._feed.streams_no_more(self.agent_id)
             self._tell(StepEvent(agent_id=self.agent_id, step=self._step, state="discarded"))
+
+    @property
+    def _step(self) -> str:
+        """The step's id, made when somebody is told of it."""
+        if not self._step_id:
+            self._step_id = new_id("s")
+        return self._step_id
 
     def _started(self) -> StepEvent:
         return StepEvent(

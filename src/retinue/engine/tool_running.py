@@ -34,11 +34,12 @@ class ToolRunner:
 
     async def run(self, warm: Warm, action: RunTools) -> None:
         try:
-            plan = await self._equipment.plan(warm)
+            await self._equipment.refresh()
+            plan = self._equipment.plan(warm)
         except RetinueError as error:
             await self._committer.fail(warm, "definition", error.message)
             return
-        tools = await self._equipment.tools()
+        tools = self._equipment.tools
         allowed = action.calls[: self._equipment.limits.calls_per_response]
 
         async def run(call: CallPart) -> CallResult:

@@ -1,8 +1,9 @@
 """Running a tool call: scope, doubt after a crash, and what the tool asked of the engine."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
 from difflib import get_close_matches
+
+from msgspec import Struct
 
 from retinue.agents.inbox import ItemBody, Sender
 from retinue.clock import Clock
@@ -23,8 +24,7 @@ UNKNOWN_OUTCOME = (
 HAPPENED = "The process stopped while this call was running. A check found that it took effect."
 
 
-@dataclass(slots=True, kw_only=True)
-class CallContext:
+class CallContext(Struct, kw_only=True):
     """What one running call is given; what it asks for is collected here."""
 
     agent_id: AgentId
@@ -36,7 +36,7 @@ class CallContext:
     grants: Sequence[str]
     show: Callable[[str], None]
     clock: Clock
-    posts: list[Post] = field(default_factory=list[Post])
+    posts: list[Post] = []
 
     @property
     def files(self) -> AgentFiles:
@@ -57,8 +57,7 @@ class CallContext:
         self.posts.append(Post(to=agent_id, item=item, owner=self.owner))
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CallResult:
+class CallResult(Struct, frozen=True, kw_only=True):
     """A call's result and what goes into the same commit."""
 
     record: ToolRecord

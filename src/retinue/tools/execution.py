@@ -3,9 +3,10 @@
 import asyncio
 import logging
 import traceback
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Awaitable, Callable, Mapping
 from typing import Any, cast
+
+from msgspec import Struct
 
 from retinue.errors import RefusedError, RetinueError
 from retinue.messages import ToolStatus, clean_text
@@ -18,11 +19,12 @@ _GRACE_SECONDS = 1.0
 
 _HEAD_SHARE = 0.6
 
+_Work = Callable[[Tool, ToolContext, Mapping[str, Any]], Awaitable[object]]
+
 _abandoned: set[asyncio.Task[Any]] = set()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Finished:
+class Finished(Struct, frozen=True, kw_only=True):
     """How a call ended; failures are results, too."""
 
     output: ToolOutput
@@ -30,8 +32,7 @@ class Finished:
     cut: int = 0  # characters that were left out
 
 
-@dataclass(frozen=True, slots=True)
-class _Raised:
+class _Raised(Struct, frozen=True):
     error: BaseException
 
 
@@ -48,12 +49,7 @@ async def run_tool(
     Only a cancellation of the caller is raised; it is passed on to the tool first.
     """
     seconds = tool.timeout_seconds or timeout_seconds
-    task = asyncio.create_task(_contained(tool, ctx, arguments), name=f"tool {tool.name}")
-    try:
-        await asyncio.wait({task}, timeout=seconds)
-    except asyncio.CancelledError:
-        await _stop(task)
-        raise
+    task = await _run(_contained, tool, ctx, arguments, seconds)
     if not task.done():
         ended = await _stop(task)
         finished = _failed(
@@ -73,12 +69,8 @@ async def run_check(
     """Ask whether a lost call happened; None when there is no answer, which is not a no."""
     if tool.check is None:
         return None
-    task = asyncio.create_task(_checked(tool, ctx, arguments), name=f"check {tool.name}")
-    try:
-        await asyncio.wait({task}, timeout=tool.timeout_seconds or timeout_seconds)
-    except asyncio.CancelledError:
-        await _stop(task)
-        raise
+    seconds = tool.timeout_seconds or timeout_seconds
+    task = await _run(_checked, tool, ctx, arguments, seconds)
     if not task.done():
         await _stop(task)
         return None
@@ -90,6 +82,42 @@ async def run_check(
     limit = tool.output_limit or len(verified.output.text) + 1
     output = _tidy(Finished(output=verified.output), limit).output
     return Verified(happened=verified.happened, output=output)
+
+
+async def _run(
+    work: _Work, tool: Tool, ctx: ToolContext, arguments: Mapping[str, Any], seconds: float
+) -> "asyncio.Task[object]":
+    """Give it a task of its own, which may outlive its time, and wait no longer than that."""
+    loop = asyncio.get_running_loop()
+    ended: asyncio.Future[None] = loop.create_future()
+    task = loop.create_task(_telling(ended, work, tool, ctx, arguments), name=f"tool {tool.name}")
+    timer = loop.call_later(seconds, _tell, ended)
+    try:
+        await ended
+    except asyncio.CancelledError:
+        await _stop(task)
+        raise
+    finally:
+        timer.cancel()
+    return task
+
+
+async def _telling(
+    ended: "asyncio.Future[None]",
+    work: _Work,
+    tool: Tool,
+    ctx: ToolContext,
+    arguments: Mapping[str, Any],
+) -> object:
+    try:
+        return await work(tool, ctx, arguments)
+    finally:
+        _tell(ended)
+
+
+def _tell(ended: "asyncio.Future[None]") -> None:
+    if not ended.done():
+        ended.set_result(None)
 
 
 async def _contained(tool: Tool, ctx: ToolContext, arguments: Mapping[str, Any]) -> object:

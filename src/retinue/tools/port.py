@@ -5,6 +5,8 @@ from dataclasses import dataclass, field
 from pathlib import PurePosixPath
 from typing import Any, Literal, Protocol
 
+from msgspec import Struct
+
 from retinue.ids import AgentId, CallId, OwnerId
 from retinue.messages import FileReference
 
@@ -84,8 +86,7 @@ class ToolContext(Protocol):
         ...
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ToolOutput:
+class ToolOutput(Struct, frozen=True, kw_only=True):
     """What a call gives back; `is_error` is a result too, and the model sees it."""
 
     text: str

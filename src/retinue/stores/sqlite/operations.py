@@ -2,23 +2,22 @@
 
 import asyncio
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any, ClassVar
+
+from msgspec import Struct
 
 from retinue.ids import AgentId, OwnerId
 from retinue.stores.port import Commit, NewAgent, Offset, Post
 from retinue.stores.whole import StoredAgent
 
 
-@dataclass(slots=True, eq=False)
-class Operation:
+class Operation(Struct, eq=False):
     """One thing to do; `future` hears how it ended, after it is on disk."""
 
     future: "asyncio.Future[Any] | None"
     name: ClassVar[str] = "operation"
 
 
-@dataclass(slots=True, eq=False)
 class Admit(Operation):
     """Put an item into an inbox."""
 
@@ -28,7 +27,6 @@ class Admit(Operation):
     name: ClassVar[str] = "admit"
 
 
-@dataclass(slots=True, eq=False)
 class Create(Operation):
     """Find an agent or create it."""
 
@@ -36,7 +34,6 @@ class Create(Operation):
     name: ClassVar[str] = "create"
 
 
-@dataclass(slots=True, eq=False)
 class Claim(Operation):
     """Take an agent's next epoch."""
 
@@ -44,7 +41,6 @@ class Claim(Operation):
     name: ClassVar[str] = "claim"
 
 
-@dataclass(slots=True, eq=False)
 class Apply(Operation):
     """Apply a step."""
 
@@ -55,7 +51,6 @@ class Apply(Operation):
     name: ClassVar[str] = "commit"
 
 
-@dataclass(slots=True, eq=False)
 class Delete(Operation):
     """Forget an agent."""
 
@@ -64,7 +59,6 @@ class Delete(Operation):
     name: ClassVar[str] = "delete"
 
 
-@dataclass(slots=True, eq=False)
 class Execute(Operation):
     """Run one statement by its name."""
 
@@ -73,7 +67,6 @@ class Execute(Operation):
     name: ClassVar[str] = "delivery"
 
 
-@dataclass(slots=True, eq=False)
 class Restore(Operation):
     """Put a whole agent back; the id and the identity must be free."""
 
@@ -81,7 +74,6 @@ class Restore(Operation):
     name: ClassVar[str] = "restore"
 
 
-@dataclass(slots=True, eq=False)
 class SetAside(Operation):
     """Keep the place of an agent that cannot be read."""
 
@@ -92,7 +84,6 @@ class SetAside(Operation):
     name: ClassVar[str] = "restore"
 
 
-@dataclass(slots=True, eq=False)
 class SkipTo(Operation):
     """Let the feed go on after a cursor that another database had reached."""
 
@@ -100,7 +91,6 @@ class SkipTo(Operation):
     name: ClassVar[str] = "restore"
 
 
-@dataclass(slots=True, eq=False)
 class Checkpoint(Operation):
     """Finish a checkpoint that readers began, so that the log starts over."""
 
