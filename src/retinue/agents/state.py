@@ -51,6 +51,7 @@ class Turn(Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True
     retry_at: datetime | None = None
     crashes: int = 0  # processes that died in this turn, one soon after the other
     crashed_at_step: int = 0
+    on_trial: bool = False  # it runs as the only one that processes died in: the next is its own
     overflowed: bool = False  # the provider's overflow was answered once
 
 

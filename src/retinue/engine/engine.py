@@ -21,6 +21,7 @@ from retinue.engine.feed import Feed
 from retinue.engine.limits import limits_of
 from retinue.engine.prompting import make_plan
 from retinue.engine.replies import reply_text
+from retinue.engine.trials import Trials
 from retinue.engine.warm import (
     AgentPatch,
     Change,
@@ -83,6 +84,7 @@ class Engine:
         self._dispatch = dispatch or LocalDispatch(
             foreground=limits.foreground, background=limits.background, clock=world.clock
         )
+        self._trials = Trials(self._dispatch.wake)
         self._runner = make_runner(world, limits, self._feed)
         self._warm: OrderedDict[AgentId, Warm] = OrderedDict()
         self._running: set[AgentId] = set()
@@ -341,9 +343,7 @@ class Engine:
         warm = self._warm.get(change.agent_id)
         if warm is not None:
             warm.receive(item)
-            self._dispatch.wake(
-                change.agent_id, "foreground" if is_foreground(warm.descriptor) else "background"
-            )
+            self._dispatch.wake(change.agent_id, _priority(warm))
         elif change.agent is not None:
             if change.agent_id in self._arrived:
                 self._arrived[change.agent_id].append(item)
@@ -354,11 +354,11 @@ class Engine:
         self._running.add(agent_id)
         try:
             warm = await self._load(agent_id)
-            if warm is None:
+            if warm is None or not await self._may_run(warm):
                 return
             seconds = await self._runner.run(warm)
             if seconds is not None:
-                self._dispatch.wake_later(agent_id, _priority_of(warm), seconds)
+                self._dispatch.wake_later(agent_id, _priority(warm), seconds)
         except FencedError as error:
             self._let_go(agent_id, error)
             logger.warning("another process took this agent over", extra={"agent_id": agent_id})
@@ -367,7 +367,14 @@ class Engine:
             await self._after_defect(agent_id)
         finally:
             self._running.discard(agent_id)
+            self._trials.end(agent_id)
             self._cool_down(agent_id)
+
+    async def _may_run(self, warm: Warm) -> bool:
+        """A turn in which processes died waits until no other such turn runs; commands do not."""
+        if self._runner.is_suspect(warm):
+            await self._runner.obey(warm)
+        return not self._runner.is_suspect(warm) or self._trials.begin(warm.id, _priority(warm))
 
     async def _after_defect(self, agent_id: AgentId) -> None:
         """Load the agent anew and end its turn as failed; if even that fails, try again later."""
@@ -377,7 +384,7 @@ class Engine:
             fresh = await self._load(agent_id)
             if fresh is not None:
                 fresh.commands.extend(commands)
-                priority = _priority_of(fresh)
+                priority = _priority(fresh)
                 if await self._runner.give_up(fresh, "an internal error; the log has the details"):
                     self._dispatch.wake(agent_id, priority)  # what is queued behind it
                 else:
@@ -478,9 +485,5 @@ def _words(item: Item, reply: AnyRecord | None) -> str:
     return reply_text(reply) if reply is not None or not is_final(item.fate) else item.reason
 
 
-def _priority(agent: Agent) -> Priority:
+def _priority(agent: Agent | Warm) -> Priority:
     return "foreground" if is_foreground(agent.descriptor) else "background"
-
-
-def _priority_of(warm: Warm) -> Priority:
-    return "foreground" if is_foreground(warm.descriptor) else "background"

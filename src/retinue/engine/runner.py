@@ -57,12 +57,33 @@ class Runner:
     def begin_stopping(self) -> None:
         self._committer.is_stopping = True
 
+    def is_suspect(self, warm: Warm) -> bool:
+        """Whether one more death of the process fails the turn that is going on."""
+        return steps.is_suspect(warm.state.turn, self._equipment.limits.crash_attempts)
+
+    async def obey(self, warm: Warm) -> None:
+        """Carry out the commands that wait."""
+        while warm.commands:
+            await self._obey(warm, warm.commands.popleft())
+
     async def run(self, warm: Warm) -> float | None:
         """Work until the agent rests; gives the seconds after which to wake it again, if any."""
+        if self.is_suspect(warm):
+            await self._put_on_trial(warm, True)
+        seconds = await self._work(warm)
+        if warm.state.turn is not None and warm.state.turn.on_trial and not warm.is_deleted:
+            await self._put_on_trial(warm, False)
+        return seconds
+
+    async def _put_on_trial(self, warm: Warm, on_trial: bool) -> None:
+        draft = self._committer.draft(warm)
+        steps.tried(draft, on_trial=on_trial)
+        await self._committer.commit(warm, draft)
+
+    async def _work(self, warm: Warm) -> float | None:
         while not self._committer.is_stopping:
             try:
-                while warm.commands:
-                    await self._obey(warm, warm.commands.popleft())
+                await self.obey(warm)
                 if warm.is_deleted:
                     return None
                 action = next_action(self._view(warm))
@@ -78,10 +99,16 @@ class Runner:
         return None
 
     async def note_crash(self, warm: Warm) -> None:
-        """Count that a process died in the turn which is going on, unless it only waited."""
+        """Count that a process died in the turn which is going on, unless it only waited.
+
+        The first deaths count for every turn that was going on. Before the one that would be its
+        last, a turn is put on trial: it counts only if the process died in that.
+        """
         turn = warm.state.turn
         now = self._clock.now()
         if turn is None or (turn.retry_at is not None and turn.retry_at > now):
+            return
+        if self.is_suspect(warm) and not turn.on_trial:
             return
         draft = self._committer.draft(warm)
         steps.crashed(draft)

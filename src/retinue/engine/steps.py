@@ -253,8 +253,20 @@ def crashed(draft: Draft) -> None:
     assert turn is not None
     is_unrelated = turn.steps - turn.crashed_at_step >= _STEPS_WITHOUT_CRASH
     crashes = 1 if is_unrelated else turn.crashes + 1
-    turn = structs.replace(turn, crashes=crashes, crashed_at_step=turn.steps)
+    turn = structs.replace(turn, crashes=crashes, crashed_at_step=turn.steps, on_trial=False)
     draft.state = structs.replace(draft.state, turn=turn)
+
+
+def is_suspect(turn: Turn | None, attempts: int) -> bool:
+    """Whether one more death of the process fails the turn."""
+    return turn is not None and 0 < turn.crashes == attempts - 1
+
+
+def tried(draft: Draft, *, on_trial: bool) -> None:
+    """From here on the next death is this turn's, or is not."""
+    turn = draft.state.turn
+    assert turn is not None
+    draft.state = structs.replace(draft.state, turn=structs.replace(turn, on_trial=on_trial))
 
 
 def patched(draft: Draft, patch: AgentPatch) -> None:

@@ -13,7 +13,7 @@ from retinue.definitions.catalog import Catalog
 from retinue.engine.delivery import Deliver
 from retinue.engine.engine import Engine, Outcome
 from retinue.engine.wiring import World
-from retinue.errors import NotFoundError, UnknownModelError
+from retinue.errors import FencedError, NotFoundError, UnknownModelError
 from retinue.ids import LOCAL_OWNER, AgentId, ItemId, OwnerId, new_item_id
 from retinue.messages import (
     AnyRecord,
@@ -31,7 +31,7 @@ from retinue.messages import (
 )
 from retinue.models.port import Model
 from retinue.settings import load_settings
-from retinue.stores.port import Agent, NewItem, Post, Receipt, Store
+from retinue.stores.port import Agent, Commit, Committed, NewItem, Post, Receipt, Store
 from retinue.stores.sqlite.store import SqliteStore
 from retinue.tools.function import FunctionTool
 from retinue.tools.port import Tool
@@ -183,6 +183,7 @@ class Kit:
 
     async def crash(self) -> None:
         """Break everything off, and open again as after a death of the process."""
+        self.store.commit = _not_any_more
         await self.engine.stop(patience_seconds=0)
         await self.store.close()
         database = sqlite3.connect(self.stage.directory / ".retinue" / "retinue.db")
@@ -226,6 +227,11 @@ class Kit:
 
     async def fresh(self, agent: Agent) -> Agent:
         return await self.store.agent(agent.owner, agent.id)
+
+
+async def _not_any_more(commit: Commit) -> Committed:
+    """Commit nothing: a process that died says no last words."""
+    raise FencedError(f"the process that ran {commit.agent_id!r} is dead")
 
 
 def told(record: AnyRecord) -> str:
