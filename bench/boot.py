@@ -1,7 +1,6 @@
 """What sleeping agents cost at boot, in time and memory; and how fast commands start."""
 
 import asyncio
-import json
 import os
 import statistics
 import subprocess
@@ -12,25 +11,21 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from bench.system import ENVIRONMENT, extras
-from retinue.agents.descriptor import UserDescriptor
-from retinue.agents.state import AgentState
-from retinue.assembly import open_app
-from retinue.clock import SystemClock
-from retinue.ids import LOCAL_OWNER, new_agent_id
-from retinue.stores.port import NewAgent
+from bench.sleepers import add_sleepers
+from retinue.settings.sections import data_directory
 
 _RUNS = 5
-_AT_ONCE = 2_000
+_QUIET_SECONDS = 0.5
+_COMMAND = str(Path(sys.executable).with_name("retinue"))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Boot:
-    """A start with that many sleeping agents: from the call to the first answer it could give."""
+    """A `retinue serve` with that many sleeping agents, half a second after it listens."""
 
     agents: int
-    milliseconds: float
-    megabytes: float  # resident, after the start
+    cpu_seconds: float  # with whatever the start left for later
+    megabytes: float  # resident
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -42,81 +37,40 @@ class Start:
     serve_megabytes: float
 
 
-async def measure(directory: Path, *, populations: Sequence[int]) -> list[Boot]:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Served:
+    ready_seconds: float  # of CPU, until it listens
+    quiet_seconds: float  # and until it has nothing more to do
+    megabytes: float
+
+
+def measure(directory: Path, *, populations: Sequence[int]) -> list[Boot]:
     boots: list[Boot] = []
     with tempfile.TemporaryDirectory(dir=directory) as name:
         folder = Path(name)
         populated = 0
         for population in populations:
-            await _populate(folder, population - populated)
+            asyncio.run(add_sleepers(data_directory(folder), population - populated))
             populated = population
-            runs = [_boot(folder) for _ in range(_RUNS)]
+            runs = [_serve(folder) for _ in range(_RUNS)]
             boots.append(
                 Boot(
                     agents=population,
-                    milliseconds=statistics.median(run["ms"] for run in runs),
-                    megabytes=statistics.median(run["mb"] for run in runs),
+                    cpu_seconds=statistics.median(run.quiet_seconds for run in runs),
+                    megabytes=statistics.median(run.megabytes for run in runs),
                 )
             )
     return boots
 
 
-async def _populate(folder: Path, count: int) -> None:
-    app = await open_app(folder, ENVIRONMENT, extras=extras())
-    now = SystemClock().now()
-
-    def sleeper(number: int) -> NewAgent:
-        channel = f"{count}-{number}"
-        return NewAgent(
-            id=new_agent_id(),
-            owner=LOCAL_OWNER,
-            descriptor=UserDescriptor(connector="bench", user_id="b", channel_id=channel),
-            definition="assistant",
-            state=AgentState(created_at=now, updated_at=now, name=f"Conversation {channel}"),
-        )
-
-    for first in range(0, count, _AT_ONCE):
-        numbers = range(first, min(first + _AT_ONCE, count))
-        await asyncio.gather(*(app.store.create(sleeper(number)) for number in numbers))
-    await app.close()
-
-
-def _boot(folder: Path) -> dict[str, float]:
-    """Start in a process of its own, which tells its time and memory."""
-    output = subprocess.run(
-        [sys.executable, "-m", "bench.boot", str(folder)],
-        check=True,
-        capture_output=True,
-        text=True,
-    )
-    return json.loads(output.stdout)
-
-
-async def _boot_here(folder: Path) -> None:
-    began = time.perf_counter()
-    app = await open_app(folder, ENVIRONMENT, extras=extras())
-    milliseconds = (time.perf_counter() - began) * 1000
-    await asyncio.sleep(0.3)  # whatever the start left for later shows in the memory
-    print(json.dumps({"ms": milliseconds, "mb": resident_megabytes(os.getpid())}))
-    await app.close()
-
-
-def resident_megabytes(pid: int) -> float:
-    for line in Path(f"/proc/{pid}/status").read_text().splitlines():
-        if line.startswith("VmRSS:"):
-            return int(line.split()[1]) / 1024
-    raise RuntimeError("the system does not tell the memory in use")
-
-
 def measure_start(directory: Path) -> Start:
-    command = str(Path(sys.executable).with_name("retinue"))
-    helps = [_cpu_of([command, "--help"]) for _ in range(_RUNS)]
+    helps = [_cpu_of([_COMMAND, "--help"]) for _ in range(_RUNS)]
     with tempfile.TemporaryDirectory(dir=directory) as name:
-        serves = [_serve(command, Path(name)) for _ in range(3)]
+        serves = [_serve(Path(name)) for _ in range(3)]
     return Start(
         help_seconds=min(helps),
-        serve_seconds=min(seconds for seconds, _ in serves),
-        serve_megabytes=min(megabytes for _, megabytes in serves),
+        serve_seconds=min(served.ready_seconds for served in serves),
+        serve_megabytes=min(served.megabytes for served in serves),
     )
 
 
@@ -127,9 +81,9 @@ def _cpu_of(arguments: list[str]) -> float:
     return usage.ru_utime + usage.ru_stime
 
 
-def _serve(command: str, folder: Path) -> tuple[float, float]:
+def _serve(folder: Path) -> _Served:
     with subprocess.Popen(
-        [command, "serve", "--json", "--dir", str(folder), "--port", "0"],
+        [_COMMAND, "serve", "--json", "--dir", str(folder), "--port", "0"],
         stdout=subprocess.PIPE,
         stderr=subprocess.DEVNULL,
         text=True,
@@ -138,13 +92,25 @@ def _serve(command: str, folder: Path) -> tuple[float, float]:
         for line in process.stdout:
             if '"ready"' in line:
                 break
-        fields = Path(f"/proc/{process.pid}/stat").read_text().rpartition(") ")[2].split()
-        seconds = (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
-        megabytes = resident_megabytes(process.pid)
+        ready_seconds = _cpu_seconds(process.pid)
+        time.sleep(_QUIET_SECONDS)
+        served = _Served(
+            ready_seconds=ready_seconds,
+            quiet_seconds=_cpu_seconds(process.pid),
+            megabytes=_resident_megabytes(process.pid),
+        )
         process.terminate()
         process.wait()
-    return seconds, megabytes
+    return served
 
 
-if __name__ == "__main__":
-    asyncio.run(_boot_here(Path(sys.argv[1])))
+def _cpu_seconds(pid: int) -> float:
+    fields = Path(f"/proc/{pid}/stat").read_text().rpartition(") ")[2].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+
+def _resident_megabytes(pid: int) -> float:
+    for line in Path(f"/proc/{pid}/status").read_text().splitlines():
+        if line.startswith("VmRSS:"):
+            return int(line.split()[1]) / 1024
+    raise RuntimeError("the system does not tell the memory in use")

@@ -369,6 +369,32 @@ async def test_a_round_of_many_counts_as_durable_only_after_the_next_sync(
     assert file.cursor == await home.store.cursor()
 
 
+@pytest.mark.parametrize("stops", [True, False])
+async def test_a_round_of_many_is_not_written_again_at_the_next_start(
+    home: Home, monkeypatch: pytest.MonkeyPatch, stops: bool
+) -> None:
+    await home.mirror.stop()
+    for channel in "bcd":
+        await home.store.admit(post(new_agent(chat(channel))))
+    cursor = await home.store.cursor()
+    monkeypatch.setattr(mirror, "_FEW", 1)
+    late = Mirror(home.store)
+    await late.start()
+    if stops:
+        await late.stop()
+    else:
+        async with asyncio.timeout(5):
+            while mirrored_up_to(home) < cursor:  # noqa: ASYNC110  (the mirror tells nobody)
+                await asyncio.sleep(0.05)
+    assert mirrored_up_to(home) == cursor
+    await late.stop()
+
+
+def mirrored_up_to(home: Home) -> int:
+    file = mirror.read_mirror_file(home.data)
+    return 0 if file is None else file.cursor
+
+
 async def test_comparing_names_what_differs(home: Home) -> None:
     runner, _ = await conversation(home)
     await home.mirror.stop()

@@ -137,11 +137,11 @@ class Mirror:
             if self._changed or self._deleted or not self._has_caught_up:
                 self._wake.set()
             while True:
-                self._wake.wait()
+                self._wake.wait(None if self._is_settled else _LONGEST_PAUSE)
                 is_last = self._is_stopping
                 self._wake.clear()
                 started = time.monotonic()
-                self._round(reader)
+                self._round(reader, is_last=is_last)
                 if is_last:
                     return
                 spent = time.monotonic() - started
@@ -171,7 +171,7 @@ class Mirror:
             self._deleted |= touched.deleted if touched is not None else set()
         self._has_caught_up = True
 
-    def _round(self, reader: WholeReader) -> None:
+    def _round(self, reader: WholeReader, *, is_last: bool) -> None:
         changed: set[AgentId] = set()
         deleted: set[AgentId] = set()
         reach("mirror:before")
@@ -188,6 +188,8 @@ class Mirror:
             while left:
                 self._write_agents(reader, left[:_CHUNK], cursor)
                 del left[:_CHUNK]
+            if is_last or not changed:
+                self._settle()
             # Not the reader's cursor: what it sees may not have been noted when the round began.
             self._remember(noted, dict(reader.offsets()))
             self._problem = ""
@@ -266,6 +268,12 @@ class Mirror:
             remove_folder(agent_folder(self._data, agent_id))
         except OSError as error:
             logger.warning("folder not removed", extra={"agent_id": agent_id, "error": str(error)})
+
+    def _settle(self) -> None:
+        """Make what was put in place last durable, so that no start looks at it again."""
+        if not self._is_settled:
+            sync_file_system(str(self._data))
+            self._is_settled = True
 
     def _remember(self, cursor: int, offsets: dict[str, str]) -> None:
         self._reached = cursor
