@@ -1,6 +1,6 @@
 """A whole agent, as folders, exports and rebuilding carry it between stores."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from datetime import datetime
@@ -99,6 +99,14 @@ class WholeStore(Protocol):
 
     async def restore(self, stored: StoredAgent) -> Agent:
         """Put an agent back. Raises `ConflictError` when its id or identity is taken."""
+        ...
+
+    async def restore_all(self, agents: Iterable[StoredAgent]) -> None:
+        """Put agents back in one transaction, all or none.
+
+        They are asked for one by one in the store's own thread, and nothing else is written
+        meanwhile. Raises what `restore` raises, and what the iterable does.
+        """
         ...
 
     async def restore_feed(self, cursor: int, offsets: Mapping[str, str]) -> None:

@@ -3,6 +3,8 @@
 import io
 import os
 import tarfile
+import tracemalloc
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
@@ -59,6 +61,77 @@ async def test_an_import_can_be_for_another_owner(tmp_path: Path) -> None:
     await store.open()
     await import_from(path, store, tmp_path / "two", owner=STRANGER)
     assert (await store.agent(STRANGER, agent_id)).owner == STRANGER
+    await store.close()
+
+
+async def many_exported(data: Path, path: Path, *, count: int, file: bytes) -> Sequence[AgentId]:
+    """Make agents of the channels 0, 1, ..., each with a file, and write them to an archive."""
+    store = SqliteStore(data)
+    await store.open()
+    ids: list[AgentId] = []
+    for number in range(count):
+        receipt = await store.admit(post(new_agent(chat(str(number))), key=f"k{number}"))
+        await FileTrees(data).tree(receipt.agent_id).write("/a/b.bin", file)
+        ids.append(receipt.agent_id)
+    await export_to(path, store, data, ids)
+    await store.close()
+    return ids
+
+
+@pytest.mark.parametrize("clash", ["identity", "key", "folder"])
+async def test_a_clash_in_the_middle_of_an_archive_imports_nothing(
+    tmp_path: Path, clash: str
+) -> None:
+    path = tmp_path / "agents.tar.gz"
+    ids = await many_exported(tmp_path / "one", path, count=5, file=b"remember")
+    two = tmp_path / "two"
+    store = SqliteStore(two)
+    await store.open()
+    taken = new_agent(chat("3" if clash == "identity" else "other"))
+    await store.admit(post(taken, key="k3" if clash == "key" else "other"))
+    if clash == "folder":
+        (two / "agents" / ids[3]).mkdir(parents=True)
+        (two / "agents" / ids[3] / "state.json").write_text("{}")
+    cursor = await store.cursor()
+    before = sorted(two.rglob("*.*"))
+    with pytest.raises(ConflictError):
+        await import_from(path, store, two)
+    assert (await store.facts()).agents == 1
+    assert await store.cursor() == cursor
+    assert sorted(two.rglob("*.*")) == before
+    await store.delete(LOCAL_OWNER, taken.id)
+    if clash == "folder":
+        (two / "agents" / ids[3] / "state.json").unlink()
+    assert await import_from(path, store, two) == ids
+    assert (await store.facts()).agents == 5
+    await store.close()
+
+
+async def test_an_import_that_was_cut_off_is_done_again(tmp_path: Path) -> None:
+    path = tmp_path / "agents.tar.gz"
+    (agent_id,) = await many_exported(tmp_path / "one", path, count=1, file=b"remember")
+    two = tmp_path / "two"
+    store = SqliteStore(two)
+    await store.open()
+    tree = FileTrees(two).tree(agent_id)
+    await tree.write("/a/b.bin", b"half")
+    await import_from(path, store, two)
+    assert await tree.read("/a/b.bin") == b"remember"
+    await store.close()
+
+
+async def test_an_import_holds_one_file_at_a_time(tmp_path: Path) -> None:
+    path = tmp_path / "agents.tar.gz"
+    await many_exported(tmp_path / "one", path, count=20, file=bytes(1 << 20))
+    store = SqliteStore(tmp_path / "two")
+    await store.open()
+    tracemalloc.start()
+    try:
+        await import_from(path, store, tmp_path / "two")
+        _, peak = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert peak < 8 << 20
     await store.close()
 
 

@@ -6,7 +6,8 @@ import io
 import os
 import re
 import tarfile
-from collections.abc import Iterator, Sequence
+import zlib
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -24,15 +25,22 @@ from retinue.stores.folders.layout import (
     parse_folder,
     state_file,
 )
-from retinue.stores.trees import LARGEST_FILE, FileTrees, parts_of
+from retinue.stores.folders.removing import remove_folder
+from retinue.stores.folders.replacing import sync_file_system
+from retinue.stores.trees import LARGEST_FILE, parts_of
 from retinue.stores.whole import StoredAgent, WholeStore
 
 _MANIFEST = "manifest.json"
 _LARGEST_PART = 1 << 30
 _LARGEST_ARCHIVE = 16 << 30
+_KEPT = (DESCRIPTOR, STATE, HISTORY)
 _MEMBER = re.compile(
     r"agents/([a-z0-9]{24})/(descriptor\.json|state\.json|history\.jsonl|files/.+)"
 )
+
+
+Keep = Callable[[AgentId, str, bytes], None]
+"""What is done with a file of an agent: its path in the tree, and its content."""
 
 
 class Manifest(Struct, kw_only=True, rename="camel"):
@@ -40,14 +48,6 @@ class Manifest(Struct, kw_only=True, rename="camel"):
 
     agents: list[str]
     v: int = 1
-
-
-class _Parts:
-    """The files of one agent, as an archive holds them."""
-
-    def __init__(self) -> None:
-        self.content: dict[str, bytes] = {}
-        self.files: dict[str, bytes] = {}
 
 
 async def export_to(
@@ -96,28 +96,29 @@ def _add(archive: tarfile.TarFile, name: str, data: bytes) -> None:
 async def import_from(
     path: Path, store: WholeStore, data_dir: Path, *, owner: OwnerId | None = None
 ) -> Sequence[AgentId]:
-    """Load an archive's agents, for their own owner or for another.
+    """Load an archive's agents, all or none, for their own owner or for another.
 
-    Raises `ConflictError` that names the agents that are here already, before it loads any.
+    The archive is read twice, an agent at a time: to see that everything in it can be loaded, and
+    to load it in one transaction. A process that dies meanwhile leaves files at most, and the next
+    import replaces them. Raises `ConflictError` that names the agents that are here already.
     """
-    agents = await asyncio.to_thread(_read_archive, path)
-    stored = {agent_id: _stored(path, agent_id, parts) for agent_id, parts in agents.items()}
-    await asyncio.to_thread(_refuse_known, store, list(stored))
-    trees = FileTrees(data_dir, largest_file=_LARGEST_PART)
-    done: list[AgentId] = []
-    for agent_id, whole in stored.items():
-        for name, data in agents[agent_id].files.items():
-            await trees.tree(agent_id).write(name, data)
-        await store.restore(_owned(whole, owner))
-        done.append(agent_id)
-    return done
+    agent_ids = await asyncio.to_thread(_check, path, store, data_dir)
+    unpacking = _Unpacking(path, data_dir)
+    try:
+        await store.restore_all(_owned(stored, owner) for stored in unpacking)
+    except Exception:
+        await asyncio.to_thread(unpacking.undo)
+        raise
+    return agent_ids
 
 
 def _owned(stored: StoredAgent, owner: OwnerId | None) -> StoredAgent:
     return stored if owner is None else replace(stored, owner=owner)
 
 
-def _refuse_known(store: WholeStore, agent_ids: Sequence[AgentId]) -> None:
+def _check(path: Path, store: WholeStore, data_dir: Path) -> list[AgentId]:
+    """Read everything once and keep nothing of it but whose it is."""
+    agent_ids = [stored.id for stored in _agents(path, _keep_nothing)]
     reader = store.whole_reader()
     try:
         known = [one for one in agent_ids if reader.read(one, after=1 << 62) is not None]
@@ -129,17 +130,78 @@ def _refuse_known(store: WholeStore, agent_ids: Sequence[AgentId]) -> None:
             "or import into another directory",
             details={"agents": known},
         )
+    for agent_id in agent_ids:
+        folder = agent_folder(data_dir, agent_id)
+        if any((folder / name).exists() for name in _KEPT):
+            raise ConflictError(f"{folder} is an agent that the store does not know: move it away")
+    return agent_ids
 
 
-def _stored(path: Path, agent_id: AgentId, parts: _Parts) -> StoredAgent:
-    missing = {DESCRIPTOR, STATE, HISTORY} - parts.content.keys()
+def _keep_nothing(agent_id: AgentId, name: str, data: bytes) -> None:
+    pass
+
+
+class _Unpacking:
+    """The agents of an archive, whose files are put in their places as they come by."""
+
+    def __init__(self, path: Path, data_dir: Path) -> None:
+        self._path = path
+        self._data = data_dir
+        self._begun: set[AgentId] = set()
+
+    def __iter__(self) -> Iterator[StoredAgent]:
+        yield from _agents(self._path, self._keep)
+        if self._begun:
+            sync_file_system(str(self._data))
+
+    def undo(self) -> None:
+        for agent_id in self._begun:
+            remove_folder(agent_folder(self._data, agent_id))
+
+    def _keep(self, agent_id: AgentId, name: str, data: bytes) -> None:
+        folder = agent_folder(self._data, agent_id)
+        try:
+            if agent_id not in self._begun:
+                remove_folder(folder)  # of an import that was cut off
+                self._begun.add(agent_id)
+            file = folder.joinpath(FILES, *parts_of(name))
+            file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+            descriptor = os.open(file, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o600)
+            with os.fdopen(descriptor, "wb") as stream:
+                stream.write(data)
+        except OSError as error:
+            raise UsageError(f"{name!r} of {agent_id} cannot be unpacked: {error}") from error
+
+
+def _agents(path: Path, keep: Keep) -> Iterator[StoredAgent]:
+    """Give the agents one by one; only one of them is in memory, without its files."""
+    seen: set[AgentId] = set()
+    current: AgentId | None = None
+    parts: dict[str, bytes] = {}
+    for agent_id, name, data in _members(path):
+        if agent_id != current:
+            if current is not None:
+                yield _stored(path, current, parts)
+            if agent_id in seen:
+                raise UsageError(f"{path} has the agent {agent_id} in two places")
+            seen.add(agent_id)
+            current, parts = agent_id, {}
+        kind, _, inner = name.partition("/")
+        if kind == FILES:
+            parts_of(inner)
+            keep(agent_id, inner, data)
+        else:
+            parts[kind] = data
+    if current is not None:
+        yield _stored(path, current, parts)
+
+
+def _stored(path: Path, agent_id: AgentId, parts: dict[str, bytes]) -> StoredAgent:
+    missing = set(_KEPT) - parts.keys()
     if missing:
         raise UsageError(f"{path}: agent {agent_id} has no {', '.join(sorted(missing))}")
-    content = parts.content
     try:
-        stored = parse_folder(
-            content[DESCRIPTOR], content[STATE], content[HISTORY], path / agent_id
-        )
+        stored = parse_folder(parts[DESCRIPTOR], parts[STATE], parts[HISTORY], path / agent_id)
     except RetinueError as error:
         raise UsageError(f"{path} cannot be imported: {error}") from error
     if stored.id != agent_id:
@@ -147,38 +209,24 @@ def _stored(path: Path, agent_id: AgentId, parts: _Parts) -> StoredAgent:
     return stored
 
 
-def _read_archive(path: Path) -> dict[AgentId, _Parts]:
-    agents: dict[AgentId, _Parts] = {}
+def _members(path: Path) -> Iterator[tuple[AgentId, str, bytes]]:
+    """Give the agents' files; links, devices, strangers and absurd sizes are refused."""
+    total = 0
     try:
         with tarfile.open(path, "r:gz") as archive:
-            for name, data in _members(archive, path):
-                match = _MEMBER.fullmatch(name)
+            for member in archive:
+                if member.isdir() or member.name == _MANIFEST:
+                    continue
+                total += member.size
+                match = _MEMBER.fullmatch(member.name)
                 if match is None or not is_agent_id(match[1]):
-                    raise UsageError(f"{path} has an entry that is not an agent's: {name!r}")
-                parts = agents.setdefault(AgentId(match[1]), _Parts())
-                kind, _, inner = match[2].partition("/")
-                if kind == FILES:
-                    parts_of(inner)
-                    parts.files[inner] = data
-                else:
-                    parts.content[kind] = data
+                    raise UsageError(f"{path} has an entry that is not an agent's: {member.name!r}")
+                largest = LARGEST_FILE if match[2].startswith(f"{FILES}/") else _LARGEST_PART
+                content = archive.extractfile(member) if member.isreg() else None
+                if content is None or member.size > largest or total > _LARGEST_ARCHIVE:
+                    raise UsageError(f"{path} has an entry that is not allowed: {member.name!r}")
+                yield AgentId(match[1]), match[2], content.read()
     except FileNotFoundError:
         raise NotFoundError(f"there is no file {str(path)!r}") from None
-    except (tarfile.TarError, gzip.BadGzipFile, EOFError, OSError) as error:
+    except (tarfile.TarError, gzip.BadGzipFile, zlib.error, EOFError, OSError) as error:
         raise UsageError(f"{path} is not an archive of Retinue: {error}") from error
-    return agents
-
-
-def _members(archive: tarfile.TarFile, path: Path) -> Iterator[tuple[str, bytes]]:
-    """Give the plain files; links, devices and absurd sizes are refused, nothing is unpacked."""
-    total = 0
-    for member in archive:
-        if member.isdir():
-            continue
-        total += member.size
-        largest = LARGEST_FILE if f"/{FILES}/" in member.name else _LARGEST_PART
-        if not member.isreg() or member.size > largest or total > _LARGEST_ARCHIVE:
-            raise UsageError(f"{path} has an entry that is not allowed: {member.name!r}")
-        content = archive.extractfile(member)
-        if content is not None and member.name != _MANIFEST:
-            yield member.name, content.read()

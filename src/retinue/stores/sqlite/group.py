@@ -230,6 +230,7 @@ class Group:
             raise ConflictError(f"there is an agent {stored.id!r} already")
         if self._warm.find(new.owner, identity_of(new.descriptor)) is not None:
             raise ConflictError(f"another agent has the identity of {stored.id!r} already")
+        self._checks.new_agent(new)
         draft = _Draft(self._insert(new, stored.descriptor, stored.state))
         entry = draft.entry
         entry.lifecycle = stored.lifecycle

@@ -1,7 +1,7 @@
 """What the writer thread is asked to do, with everything encoded that can be."""
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any, ClassVar
 
 from msgspec import Struct
@@ -71,6 +71,13 @@ class Restore(Operation):
     """Put a whole agent back; the id and the identity must be free."""
 
     stored: StoredAgent
+    name: ClassVar[str] = "restore"
+
+
+class RestoreAll(Operation):
+    """Put many agents back, or none of them."""
+
+    agents: Iterable[StoredAgent]
     name: ClassVar[str] = "restore"
 
 

@@ -2,7 +2,7 @@
 
 import asyncio
 import sqlite3
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import datetime
 from pathlib import Path
 from typing import Any, TypeVar
@@ -52,6 +52,7 @@ from retinue.stores.sqlite.operations import (
     Execute,
     Operation,
     Restore,
+    RestoreAll,
     SetAside,
     SkipTo,
 )
@@ -202,6 +203,9 @@ class SqliteStore:
 
     async def restore(self, stored: StoredAgent) -> Agent:
         return await self._write(Restore(self._future(), stored))
+
+    async def restore_all(self, agents: Iterable[StoredAgent]) -> None:
+        await self._write(RestoreAll(self._future(), agents))
 
     async def restore_feed(self, cursor: int, offsets: Mapping[str, str]) -> None:
         for source, value in offsets.items():

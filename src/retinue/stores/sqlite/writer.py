@@ -24,6 +24,7 @@ from retinue.stores.sqlite.operations import (
     Delete,
     Operation,
     Restore,
+    RestoreAll,
 )
 from retinue.stores.sqlite.queries import READING, WRITING
 from retinue.stores.sqlite.rows import item_of
@@ -31,6 +32,7 @@ from retinue.stores.sqlite.warm import WarmAgents
 
 _GROUP = 1024
 _PRUNE = 4096
+_ALONE = (Delete, RestoreAll)  # these share no transaction
 
 Outcome = tuple[Operation, object, BaseException | None]
 Settle = Callable[[Sequence[Outcome], Sequence[Change]], None]
@@ -150,7 +152,7 @@ class Writer:
                 if following is None:
                     is_open = False
                     break
-                if isinstance(following, Delete) or isinstance(first, Delete):
+                if isinstance(following, _ALONE) or isinstance(first, _ALONE):
                     held = following
                     break
                 operations.append(following)
@@ -179,10 +181,11 @@ class Writer:
 
     def _attempt(self, operations: Sequence[Operation]) -> tuple[list[Outcome], list[Change]]:
         connection = self._connection
-        needs = Needs(operations, self._warm)
-        if needs.ids or needs.identities:
-            self._warm.load(connection, needs.ids, needs.identities)
-        group = Group(self._warm, self._counters, self._known_keys(needs.keys))
+        match operations:
+            case [RestoreAll() as restoring]:
+                return self._restore_all(restoring)
+            case _:
+                group = self._group(operations)
         outcomes: list[Outcome] = []
         has_checkpoint = False
         for operation in operations:
@@ -204,6 +207,31 @@ class Writer:
         changes = group.changes()
         self._warm.trim(group.used())
         return outcomes, changes
+
+    def _restore_all(self, operation: RestoreAll) -> tuple[list[Outcome], list[Change]]:
+        """Write each agent as it comes; what goes wrong before the end takes all of them back."""
+        changes: list[Change] = []
+        self._connection.execute("BEGIN IMMEDIATE")
+        for stored in operation.agents:
+            one = Restore(None, stored)
+            group = self._group([one])
+            group.run(one)
+            group.batch.write(self._connection)
+            changes += group.changes()
+            self._warm.trim(group.used())
+        self._prune()
+        if IS_ARMED:
+            _reach([operation], "written")
+        self._connection.execute("COMMIT")
+        self.groups += 1
+        return [(operation, None, None)], changes
+
+    def _group(self, operations: Sequence[Operation]) -> Group:
+        """Begin a group that knows what these operations ask about."""
+        needs = Needs(operations, self._warm)
+        if needs.ids or needs.identities:
+            self._warm.load(self._connection, needs.ids, needs.identities)
+        return Group(self._warm, self._counters, self._known_keys(needs.keys))
 
     def _known_keys(self, wanted: set[tuple[str, str]]) -> KnownKeys:
         keys = KnownKeys()
