@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from retinue.clock import Clock, SystemClock
-from retinue.definitions.catalog import Catalog
+from retinue.definitions.catalog import Catalog, KnownModels
 from retinue.engine.delivery import Deliver
 from retinue.engine.engine import Engine
 from retinue.engine.wiring import World
@@ -25,6 +25,7 @@ from retinue.tools.builtin.toolbox import BuiltinToolbox
 from retinue.tools.mcp.toolbox import McpToolbox
 from retinue.tools.port import Toolbox
 from retinue.tools.project import ProjectToolbox
+from retinue.tools.threads import in_thread
 from retinue.tools.toolbox import CombinedToolbox
 
 _TOKEN_BYTES = 32
@@ -109,10 +110,15 @@ async def _assembled(
     toolbox = _toolbox(settings, mcp, extras)
     await toolbox.tools()  # so that definitions can be checked against what there is
     models = ModelRegistry.from_settings(settings, env, clock=extras.clock, extra=extras.models)
-    catalog = Catalog(
-        settings.project_dir, extras.clock, known_tools=lambda: [*toolbox.names(), *_MCP_NAMES]
+    catalog = await in_thread(
+        lambda: Catalog(
+            settings.project_dir,
+            extras.clock,
+            known_tools=lambda: [*toolbox.names(), *_MCP_NAMES],
+            known_models=KnownModels(problem=models.problem, default=settings.model),
+        ),
+        name="load definitions",
     )
-    catalog.refresh()
     trees = FileTrees(settings.data_dir)
     world = World(
         store=store,

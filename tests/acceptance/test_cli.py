@@ -216,6 +216,16 @@ def test_a_definition_that_does_not_load_is_told_by_file(project: Path) -> None:
     assert look("doctor", project=project).code == 1
 
 
+def test_a_model_that_nobody_knows_is_told_before_it_is_used(project: Path) -> None:
+    (project / "agents" / "odd.toml").write_text('model = "nobody:small"\n')
+    done = retinue("definitions", project=project)
+    assert done.code == 0
+    assert "warning: agents/odd.toml: model: model 'nobody:small'" in done.out
+    checked = look("doctor", project=project)
+    assert checked.code == 1
+    assert checked.out.count("there is no provider 'nobody'") == 1
+
+
 def test_doctor_is_content_with_a_sound_project(project: Path) -> None:
     look("send", "helper", "hello", "--wait", project=project)
     done = retinue("doctor", "--json", project=project)

@@ -34,6 +34,11 @@ def test_commands_talk_to_the_server_that_runs(project: Path) -> None:
         assert piped.out == "You said: again\n"
         checked = look("doctor", project=project)
         assert f"running at {server.url}" in checked.out
+        (project / "agents" / "odd.toml").write_text('model = "nobody:small"\n')
+        checked = look("doctor", project=project)
+        assert checked.code == 1
+        assert checked.out.count("there is no provider 'nobody'") == 1
+        assert "scripted:script.json (for" in checked.out
     assert not note.exists()
     assert look("history", "helper", project=project).out.count("You said") == 2
 

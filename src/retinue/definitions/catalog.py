@@ -5,13 +5,14 @@ import os
 import stat
 import threading
 from collections.abc import Callable, Collection, Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from retinue.clock import Clock
 from retinue.definitions.definition import BUILTIN_NAME, Definition
 from retinue.definitions.problems import LoadProblem
 from retinue.definitions.prompt import Prompt
+from retinue.definitions.references import ModelProblem
 from retinue.definitions.retention import Generation, advance
 from retinue.definitions.sources import FOLDERS, Folder, SourceFile, read_source
 from retinue.errors import NotFoundError
@@ -24,7 +25,17 @@ RESCAN_SECONDS = 0.2
 KnownTools = Collection[str] | Callable[[], Collection[str]] | None
 """Names or patterns of tools; None when references to tools are not to be checked."""
 
+DEFAULT_MODEL_FILE = "retinue.toml"
+
 _Signature = tuple[int, int, int, int]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class KnownModels:
+    """How the models that files name are checked, and which one serves those that name none."""
+
+    problem: ModelProblem
+    default: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -38,10 +49,19 @@ class _Tracked:
 class Catalog:
     """Serves definitions and prompts by name; `refresh` takes up what changed on disk."""
 
-    def __init__(self, project_dir: Path, clock: Clock, known_tools: KnownTools = None) -> None:
+    def __init__(
+        self,
+        project_dir: Path,
+        clock: Clock,
+        known_tools: KnownTools = None,
+        *,
+        known_models: KnownModels | None = None,
+    ) -> None:
         self._project_dir = project_dir
         self._clock = clock
         self._known_tools = known_tools
+        self._known_models = known_models
+        self._model_problems: dict[str, str | None] = {}  # of the models that files name
         self._lock = threading.Lock()
         self._scanned_at: float | None = None
         self._tracked: dict[str, _Tracked] = {}
@@ -87,11 +107,29 @@ class Catalog:
         """Tell everything that is wrong with the files, warnings included."""
         return self._generation.problems
 
+    def has_news(self) -> bool:
+        """Tell whether a refresh would take anything up; none of the files' code runs here."""
+        if self._is_fresh():
+            return False
+        if (
+            self._current_tools() != self._tools
+            or self._current_model_problems() != self._model_problems
+        ):
+            return True
+        signatures = {path: signature for path, _, signature in _scan(self._project_dir)}
+        if signatures != {path: one.signature for path, one in self._tracked.items()}:
+            return True
+        self._scanned_at = self._clock.monotonic()
+        return False
+
+    def _is_fresh(self) -> bool:
+        scanned_at = self._scanned_at
+        return scanned_at is not None and self._clock.monotonic() - scanned_at < RESCAN_SECONDS
+
     def refresh(self) -> bool:
         """Look at the files, at most five times a second; tell whether anything was taken up."""
         with self._lock:
-            now = self._clock.monotonic()
-            if self._scanned_at is not None and now - self._scanned_at < RESCAN_SECONDS:
+            if self._is_fresh():
                 return False
             has_changed = self._rescan()
             # After the work, so that a large project is not read without a pause.
@@ -104,15 +142,49 @@ class Catalog:
             path: self._current(path, folder, signature)
             for path, folder, signature in _scan(self._project_dir)
         }
-        if self._revision and tools == self._tools and tracked == self._tracked:
+        is_as_before = (
+            tools == self._tools
+            and tracked == self._tracked
+            and self._current_model_problems() == self._model_problems
+        )
+        if self._revision and is_as_before:
             return False
-        self._tracked, self._tools = tracked, tools
+        self._tracked, self._tools, self._model_problems = tracked, tools, {}
         sources = [one.source for one in tracked.values()]
-        generation = advance(self._generation, sources, tools)
+        generation = advance(self._generation, sources, tools, self._model_problem())
+        generation = replace(
+            generation, problems=(*generation.problems, *self._default_model_problems())
+        )
         _announce(self._generation.problems, generation.problems)
         self._generation = generation
         self._revision += 1
         return True
+
+    def _model_problem(self) -> ModelProblem | None:
+        """Give the check, remembering what it said about which names."""
+        known = self._known_models
+        if known is None:
+            return None
+
+        def problem(name: str) -> str | None:
+            if name not in self._model_problems:
+                self._model_problems[name] = known.problem(name)
+            return self._model_problems[name]
+
+        return problem
+
+    def _default_model_problems(self) -> list[LoadProblem]:
+        problem = self._model_problem()
+        message = problem(self._known_models.default) if problem and self._known_models else None
+        if message is None:
+            return []
+        return [
+            LoadProblem(file=DEFAULT_MODEL_FILE, field="model", message=message, severity="warning")
+        ]
+
+    def _current_model_problems(self) -> dict[str, str | None]:
+        known = self._known_models
+        return {name: known.problem(name) for name in self._model_problems} if known else {}
 
     def _current_tools(self) -> frozenset[str] | None:
         known = self._known_tools() if callable(self._known_tools) else self._known_tools

@@ -9,7 +9,7 @@ from retinue.definitions.drafting import Draft, Drafts, Report, draft
 from retinue.definitions.problems import LoadProblem
 from retinue.definitions.prompt import Prompt
 from retinue.definitions.prompt_building import build_prompt, library
-from retinue.definitions.references import Callable, References
+from retinue.definitions.references import Callable, ModelProblem, References
 from retinue.definitions.shapes import DefinitionShape, PromptShape
 from retinue.definitions.sources import SourceFile
 
@@ -36,14 +36,18 @@ class Loaded:
 
 
 def load(
-    sources: Iterable[SourceFile], *, tools: frozenset[str] | None, retained: Retained
+    sources: Iterable[SourceFile],
+    *,
+    tools: frozenset[str] | None,
+    model_problem: ModelProblem | None,
+    retained: Retained,
 ) -> Loaded:
     """Link all files with each other; what fails is left out and told."""
     files = tuple(sources)
     drafts = draft(entry for file in files for entry in file.entries)
     problems = [problem for file in files for problem in file.problems]
     problems.extend(drafts.problems)
-    references = _references(drafts, retained, tools)
+    references = _references(drafts, retained, tools, model_problem)
     passages = library(drafts.prompts, retained.prompts)
 
     prompts: dict[str, Prompt] = {}
@@ -71,7 +75,12 @@ def _report(made: Draft[DefinitionShape] | Draft[PromptShape]) -> Report:
     return Report(entry=made.entry, spelling=made.spelling)
 
 
-def _references(drafts: Drafts, retained: Retained, tools: frozenset[str] | None) -> References:
+def _references(
+    drafts: Drafts,
+    retained: Retained,
+    tools: frozenset[str] | None,
+    model_problem: ModelProblem | None,
+) -> References:
     definitions = {
         name: Callable(kind=definition.kind, is_exposed=definition.expose_as_tool)
         for name, definition in retained.definitions.items()
@@ -82,4 +91,5 @@ def _references(drafts: Drafts, retained: Retained, tools: frozenset[str] | None
         definitions=definitions,
         prompts=frozenset(drafts.prompts) | frozenset(retained.prompts),
         tools=tools,
+        model_problem=model_problem,
     )

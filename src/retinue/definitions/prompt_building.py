@@ -47,6 +47,7 @@ def build_prompt(
 ) -> Prompt | None:
     shape = draft.shape
     _check_schema(shape, report)
+    check_models(shape, references, report)
     expanded = expand(_passage(shape), passages, report, ("prompt",), name=draft.name)
     tools = None if shape.tools is None else _tools(shape.tools, references, report)
     if report.has_errors:
@@ -68,6 +69,20 @@ def build_prompt(
         hooks=shape.hooks,
         file=draft.entry.file,
     )
+
+
+def check_models(
+    shape: PromptShape | DefinitionShape, references: References, report: Report
+) -> None:
+    """Warn of models that nobody knows; the name may become known without this file."""
+    if references.model_problem is None:
+        return
+    named: list[tuple[Location, str | None]] = [(("model",), shape.model)]
+    named += [(("fallback_models", at), name) for at, name in enumerate(shape.fallback_models)]
+    for location, name in named:
+        problem = references.model_problem(name) if name else None
+        if problem is not None:
+            report.warn(location, problem)
 
 
 def model_options(shape: PromptShape | DefinitionShape) -> ModelOptions:

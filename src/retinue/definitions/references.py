@@ -1,11 +1,15 @@
 """What the names in definitions and prompts can refer to."""
 
+from collections import abc
 from collections.abc import Mapping
 from dataclasses import dataclass
 
 from retinue.definitions.definition import Kind
 from retinue.definitions.scoping import first_match
 from retinue.settings.keys import did_you_mean
+
+ModelProblem = abc.Callable[[str], str | None]
+"""Says why no model can be found under a name; None when one can."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -23,6 +27,7 @@ class References:
     definitions: Mapping[str, Callable]
     prompts: frozenset[str]
     tools: frozenset[str] | None = None
+    model_problem: ModelProblem | None = None
 
     def may_be_tool(self, name: str) -> bool:
         return self.tools is None or self.is_tool(name)

@@ -8,6 +8,7 @@ from retinue.definitions.definition_building import builtin
 from retinue.definitions.loader import Retained, load
 from retinue.definitions.problems import LoadProblem
 from retinue.definitions.prompt import Prompt
+from retinue.definitions.references import ModelProblem
 from retinue.definitions.sources import SourceFile
 
 _MORE_ROUNDS = 4
@@ -23,7 +24,10 @@ class Generation:
 
 
 def advance(
-    previous: Generation, sources: Sequence[SourceFile], tools: frozenset[str] | None
+    previous: Generation,
+    sources: Sequence[SourceFile],
+    tools: frozenset[str] | None,
+    model_problem: ModelProblem | None,
 ) -> Generation:
     """Load all files anew; a file with an error keeps what it gave before and fails to give now.
 
@@ -31,13 +35,13 @@ def advance(
     enough when all is well.
     """
     retained = Retained()
-    loaded = load(sources, tools=tools, retained=retained)
+    loaded = load(sources, tools=tools, model_problem=model_problem, retained=retained)
     for _ in range(_MORE_ROUNDS):
         needed = _of_files(previous, loaded.failing_files)
         if needed == retained:
             break
         retained = needed
-        loaded = load(sources, tools=tools, retained=retained)
+        loaded = load(sources, tools=tools, model_problem=model_problem, retained=retained)
     definitions = {**retained.definitions, **loaded.definitions}
     prompts = {**retained.prompts, **loaded.prompts}
     stale_files = {

@@ -18,6 +18,7 @@ from retinue.engine.admission import checked_text, new_message
 from retinue.engine.delivery import Outbox
 from retinue.engine.dispatch import Dispatch, LocalDispatch, Priority
 from retinue.engine.feed import Feed
+from retinue.engine.following import Following
 from retinue.engine.limits import limits_of
 from retinue.engine.prompting import make_plan
 from retinue.engine.replies import reply_text
@@ -47,7 +48,7 @@ logger = logging.getLogger(__name__)
 FetchStrategy = Literal["most-recent-foreground", "heartbeat"]
 
 _DEFECT_RETRY_SECONDS = 5.0
-_DEFINITIONS_SECONDS = 1.0
+_FILES_SECONDS = 1.0
 
 
 class Outcome(Struct, frozen=True, kw_only=True):
@@ -85,7 +86,8 @@ class Engine:
             foreground=limits.foreground, background=limits.background, clock=world.clock
         )
         self._trials = Trials(self._dispatch.wake)
-        self._runner = make_runner(world, limits, self._feed)
+        self.following = Following(world.catalog, world.toolbox)
+        self._runner = make_runner(world, limits, self._feed, self.following)
         self._warm: OrderedDict[AgentId, Warm] = OrderedDict()
         self._running: set[AgentId] = set()
         self._commands: dict[AgentId, list[Command]] = {}
@@ -108,7 +110,7 @@ class Engine:
         self._dispatch.begin(self._run)
         self._outbox.start()
         waking = await self.store.waking()  # again: what was admitted meanwhile woke nobody
-        self._watcher = asyncio.create_task(self._watch_definitions())
+        self._watcher = asyncio.create_task(self._watch_files())
         for agent_id, priority in waking:
             self._dispatch.wake(agent_id, priority)
 
@@ -135,11 +137,14 @@ class Engine:
             if including_tools or not warm.is_running_tools:
                 warm.interrupt()
 
-    async def _watch_definitions(self) -> None:
+    async def _watch_files(self) -> None:
         """Tell the doors when files changed, also while nobody runs a turn."""
+        shown = self.following.shown()
         while True:
-            await self._clock.sleep(_DEFINITIONS_SECONDS)
-            if self.catalog.refresh():
+            await self._clock.sleep(_FILES_SECONDS)
+            await self.following.everything()
+            before, shown = shown, self.following.shown()
+            if shown != before:
                 self._feed.announce(DefinitionsEvent())
 
     # -- agents
@@ -154,7 +159,7 @@ class Engine:
         descriptor: Descriptor | None = None,
     ) -> Agent:
         """Find the agent of this descriptor or create it; without one, it is a new conversation."""
-        self.catalog.refresh()
+        await self.following.definitions()
         self.catalog.definition(definition)
         if descriptor is None:
             descriptor = UserDescriptor(connector="web", user_id=owner, channel_id=new_id("w"))
@@ -301,7 +306,7 @@ class Engine:
     async def tools_of(self, owner: OwnerId, agent_id: AgentId) -> Sequence[Tool]:
         """The tools that this agent may call."""
         agent = await self.store.agent(owner, agent_id)
-        self.catalog.refresh()
+        await self.following.definitions()
         definition = self.catalog.definition(agent.definition)
         plan = make_plan(definition, await self.toolbox.tools(), self.settings.model)
         return list(plan.tools.values())
@@ -441,7 +446,7 @@ class Engine:
     async def _target(
         self, owner: OwnerId, descriptor: Descriptor, definition: str | None
     ) -> NewAgent:
-        self.catalog.refresh()
+        await self.following.definitions()
         name = definition or self.settings.agents.default_definition or self.catalog.default().name
         self.catalog.definition(name)
         return self._new_agent(owner, descriptor, name)

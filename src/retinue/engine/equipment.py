@@ -7,6 +7,7 @@ from retinue.clock import Clock
 from retinue.definitions.catalog import Catalog
 from retinue.engine.actions import Pressure
 from retinue.engine.compaction import WARNING, pressure_of
+from retinue.engine.following import Following
 from retinue.engine.limits import Limits
 from retinue.engine.prompting import Plan, Planner
 from retinue.engine.warm import Warm
@@ -23,6 +24,7 @@ class Equipment:
         self,
         *,
         catalog: Catalog,
+        following: Following,
         toolbox: Toolbox,
         models: Models,
         clock: Clock,
@@ -30,6 +32,7 @@ class Equipment:
         default_model: str,
     ) -> None:
         self._catalog = catalog
+        self._following = following
         self._toolbox = toolbox
         self._models = models
         self._clock = clock
@@ -49,10 +52,10 @@ class Equipment:
         """Ask for tools, and definitions, at most five times a second: that looks at files."""
         now = self._clock.monotonic()
         if now >= self._tools_until:
-            self._catalog.refresh()
             # Set first: whoever asks meanwhile takes what is known instead of asking too.
             self._tools_until = now + _TOOLS_FRESH_SECONDS if self.tools else now
             self.tools = await self._toolbox.tools()
+            await self._following.definitions()
 
     async def model(self, warm: Warm, plan: Plan) -> tuple[Model, int]:
         """The model whose try it is, and how many there are."""

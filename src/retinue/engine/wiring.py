@@ -11,6 +11,7 @@ from retinue.engine.committing import Committer
 from retinue.engine.delivery import Deliver
 from retinue.engine.equipment import Equipment
 from retinue.engine.feed import Feed
+from retinue.engine.following import Following
 from retinue.engine.limits import Limits
 from retinue.engine.making_room import RoomMaker
 from retinue.engine.runner import Runner
@@ -37,10 +38,11 @@ class World:
     random: Random = field(default_factory=Random)
 
 
-def make_runner(world: World, limits: Limits, feed: Feed) -> Runner:
+def make_runner(world: World, limits: Limits, feed: Feed, following: Following) -> Runner:
     committer = Committer(store=world.store, clock=world.clock, connectors=world.connectors)
     equipment = Equipment(
         catalog=world.catalog,
+        following=following,
         toolbox=world.toolbox,
         models=world.models,
         clock=world.clock,

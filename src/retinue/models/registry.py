@@ -80,6 +80,23 @@ class ModelRegistry:
                 self._models[name] = await self._made(name)
         return self._models[name]
 
+    def problem(self, name: str) -> str | None:
+        """Say why no model can be found under this name, without making one."""
+        if name in self._models:
+            return None
+        try:
+            if name.startswith(f"{_SCRIPTED}:"):
+                return self._script_problem(name)
+            self._found(name)
+        except UnknownModelError as error:
+            return error.message
+        return None
+
+    def _script_problem(self, name: str) -> str | None:
+        path = name.partition(":")[2]
+        is_there = (self._project_dir / path).is_file()
+        return None if is_there else f"model {name!r}: there is no file {path}"
+
     def names(self) -> Sequence[str]:
         """List what is there already and what settings list."""
         listed = {*self._models}
@@ -92,12 +109,18 @@ class ModelRegistry:
         await self._vendors.close()
 
     async def _made(self, name: str) -> Model:
+        provider, _, model = name.partition(":")
+        if provider == _SCRIPTED and model:
+            path = self._project_dir / model
+            return await asyncio.to_thread(load_script, path, name=name, clock=self._clock)
+        connection, settings = self._found(name)
+        return await self._vendors.model(connection, model, window=settings.context_window)
+
+    def _found(self, name: str) -> tuple[Connection, ProviderSettings]:
+        """Find the provider of a model, and how to reach it."""
         provider, separator, model = name.partition(":")
         if not separator or not provider or not model:
             raise UnknownModelError(self._nameless(name))
-        if provider == _SCRIPTED:
-            path = self._project_dir / model
-            return await asyncio.to_thread(load_script, path, name=name, clock=self._clock)
         settings = self._providers.get(provider)
         if settings is None:
             known = ", ".join(sorted(self._providers))
@@ -111,8 +134,7 @@ class ModelRegistry:
                 f"model {name!r}: provider {provider!r} lists {', '.join(settings.models)}"
                 f"{did_you_mean(model, settings.models)}"
             )
-        connection = self._connection(name, provider, settings)
-        return await self._vendors.model(connection, model, window=settings.context_window)
+        return self._connection(name, provider, settings), settings
 
     def _nameless(self, name: str) -> str:
         family = next((p for prefix, p in _FAMILIES.items() if name.startswith(prefix)), None)

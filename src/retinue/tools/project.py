@@ -51,6 +51,7 @@ class ProjectToolbox:
 
     def __init__(self, directory: Path) -> None:
         self._directory = directory.absolute()
+        self._project = self._directory.parent
         digest = hashlib.sha256(str(self._directory).encode()).hexdigest()[:12]
         self._package = f"retinue_project_tools_{digest}"
         self._finder = FileFinder(str(self._directory), (_FreshLoader, [".py"]))
@@ -119,7 +120,9 @@ class ProjectToolbox:
             was_good = known is not None and known.was_good
             kept = "; its last good version is used" if was_good else ""
             problem = f"{self._reason(path, error)}{kept}"
-            logger.warning("tool file not loaded", extra={"file": str(path), "problem": problem})
+            logger.warning(
+                "tool file not loaded", extra={"file": self._shown(path), "problem": problem}
+            )
             failed = _File(stamp=stamp, problem=problem, was_good=was_good)
             if known is not None:
                 failed.tools = known.tools
@@ -148,13 +151,18 @@ class ProjectToolbox:
     def _reason(self, path: Path, error: BaseException) -> str:
         """Say where and why, by the author's own line."""
         if isinstance(error, DefinitionError):
-            return error.message
+            return error.message.replace(error.file, self._shown(Path(error.file)), 1)
         if isinstance(error, SyntaxError) and error.filename is not None:
-            return f"{error.filename}:{error.lineno}: {error.msg}"
+            return f"{self._shown(Path(error.filename))}:{error.lineno}: {error.msg}"
         frames = traceback.extract_tb(error.__traceback__)
         own = [frame for frame in frames if Path(frame.filename).parent == self._directory]
-        place = f"{own[-1].filename}:{own[-1].lineno}" if own else str(path)
-        return f"{place}: {describe(error)}"
+        place = f"{self._shown(Path(own[-1].filename))}:{own[-1].lineno}" if own else ""
+        return f"{place or self._shown(path)}: {describe(error)}"
+
+    def _shown(self, path: Path) -> str:
+        """Name a file as it is named from the project's folder."""
+        is_inside = path.is_relative_to(self._project)
+        return path.relative_to(self._project).as_posix() if is_inside else str(path)
 
     def _collect(self) -> None:
         tools: dict[str, Tool] = {}
@@ -163,8 +171,9 @@ class ProjectToolbox:
         for name, file in self._files.items():
             for tool in file.tools.values():
                 if tool.name in tools:
+                    where = self._shown(self._directory / name)
                     problems.append(
-                        f"{self._directory / name}: there is a tool {tool.name!r} already, in "
+                        f"{where}: there is a tool {tool.name!r} already, in "
                         f"{homes[tool.name]}; this one is left out"
                     )
                 else:

@@ -214,6 +214,42 @@ async def test_an_id_that_is_no_agents_is_not_found(door: Door, agent: str) -> N
         assert answer.status_code in (400, 404)
 
 
+async def test_a_tool_file_that_breaks_is_announced_and_named_from_the_project(
+    tmp_path: Path,
+) -> None:
+    async with opened(tmp_path) as door, door.socket() as socket:
+        await socket.send('{"type": "subscribe", "after": null}')
+        (tmp_path / "tools").mkdir()
+        (tmp_path / "tools" / "shop.py").write_text("import no_such_module\n")
+        async with asyncio.timeout(10):
+            while '"definitions"' not in str(await socket.recv()):
+                pass
+        listed = (await door.client.get("/api/definitions")).json()
+        messages = [problem["message"] for problem in listed["problems"]]
+        assert any(text.startswith("tools/shop.py:1: ModuleNotFoundError") for text in messages)
+        assert str(tmp_path) not in str(messages)
+
+
+async def test_a_definition_that_takes_long_to_run_holds_nobody_else_up(tmp_path: Path) -> None:
+    async with opened(tmp_path) as door:
+        go, begun = tmp_path / "go", tmp_path / "begun"
+        (tmp_path / "agents" / "slow.py").write_text(
+            "import time\nfrom pathlib import Path\n"
+            f"Path({str(begun)!r}).touch()\n"
+            "end = time.monotonic() + 5\n"
+            f"while not Path({str(go)!r}).exists() and time.monotonic() < end:\n"
+            "    time.sleep(0.01)\n"
+        )
+        creating = asyncio.create_task(door.new_agent())
+        async with asyncio.timeout(4):
+            while not begun.exists():  # noqa: ASYNC110  (another thread makes it)
+                await asyncio.sleep(0.01)
+            assert (await door.client.get("/api/agents")).status_code == 200
+        assert not creating.done()
+        go.touch()
+        assert await creating
+
+
 async def test_health_tells_that_nothing_can_be_stored_until_it_can(tmp_path: Path) -> None:
     clock = FakeClock()
     async with opened(tmp_path, clock=clock) as door, door.stranger() as stranger:

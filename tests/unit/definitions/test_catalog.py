@@ -8,8 +8,9 @@ from pathlib import Path
 import pytest
 
 from retinue.definitions import Catalog
+from retinue.definitions.catalog import KnownModels
 from retinue.errors import NotFoundError
-from tests.unit.definitions.project import Project, errors
+from tests.unit.definitions.project import Project, errors, warnings
 
 
 def names(catalog: Catalog) -> list[str]:
@@ -427,3 +428,49 @@ def test_a_name_that_is_not_utf8_is_told_readably(project: Project) -> None:
         "agents/?.toml:1:",
     ]
     assert all(problem.isprintable() for problem in project.problems())
+
+
+def test_a_model_that_nobody_knows_is_a_warning_until_somebody_does(
+    project: Project, caplog: pytest.LogCaptureFixture
+) -> None:
+    known = {"good"}
+    models = KnownModels(
+        problem=lambda name: None if name in known else f"model {name!r}: unknown", default="good"
+    )
+    project.write("agents/a.toml", 'model = "bad"\nfallbackModels = ["good", "worse"]')
+    project.write("prompts/p.md", "---\nmodel: bad\n---\nText")
+    catalog = Catalog(project.path, project.clock, known_models=models)
+
+    assert errors(catalog) == []
+    assert catalog.definition("a").model == "bad"
+    assert [(one.file, one.field, one.message) for one in warnings(catalog)] == [
+        ("prompts/p.md", "model", "model 'bad': unknown"),
+        ("agents/a.toml", "model", "model 'bad': unknown"),
+        ("agents/a.toml", "fallbackModels[1]", "model 'worse': unknown"),
+    ]
+    assert caplog.text.count("model 'bad': unknown") == 2
+
+    known.add("bad")
+    project.clock.seconds += 1
+    assert catalog.has_news()
+    assert project.refresh(catalog)
+    assert [one.message for one in warnings(catalog)] == ["model 'worse': unknown"]
+    project.clock.seconds += 1
+    assert not catalog.has_news()
+
+
+def test_the_model_of_those_that_name_none_is_looked_for_too(project: Project) -> None:
+    models = KnownModels(problem=lambda name: f"model {name!r}: unknown", default="typo")
+    catalog = Catalog(project.path, project.clock, known_models=models)
+    (warning,) = warnings(catalog)
+    assert str(warning) == "retinue.toml: model: model 'typo': unknown"
+
+
+def test_news_are_seen_without_running_the_files(project: Project) -> None:
+    catalog = project.catalog()
+    project.write("agents/a.py", "raise SystemExit(3)")
+    project.clock.seconds += 1
+    assert catalog.has_news()
+    assert errors(catalog) == []
+    assert project.refresh(catalog)
+    assert len(errors(catalog)) == 1

@@ -101,7 +101,7 @@ async def test_a_file_that_does_not_load_keeps_its_last_good_version(
     assert (await run(tools["give"], ctx)).output.text == "good"
     assert "second" in tools
     (told,) = box.problems()
-    assert f"{folder}/{problem}" in told
+    assert told.startswith(f"{folder.name}/{problem}")
     assert "last good version" in told
     write("one.py", giving("repaired"))
     assert (await run((await box.tools())["give"], ctx)).output.text == "repaired"
@@ -115,7 +115,7 @@ async def test_a_file_that_never_loaded_is_named_and_gives_nothing(
     box = ProjectToolbox(folder)
     assert await box.tools() == {}
     (told,) = box.problems()
-    assert told == f"{folder}/one.py:2: ZeroDivisionError: division by zero"
+    assert told == f"{folder.name}/one.py:2: ZeroDivisionError: division by zero"
 
 
 async def test_two_files_with_one_name_keep_the_first_and_say_so(

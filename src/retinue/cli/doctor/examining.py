@@ -79,11 +79,12 @@ async def _opened(project: Path, settings: Settings, *, is_online: bool) -> list
     """Look at what only the holder of the store can tell."""
     try:
         async with connected(project, needs_engine=False) as client:
+            of_models = await models(settings, client, is_online=is_online)
             return [
                 *await store(client),
                 *await mirror(client, settings.data_dir),
-                *await definitions(client),
-                *await models(settings, client.models, is_online=is_online),
+                *await definitions(client, told={finding.text for finding in of_models}),
+                *of_models,
             ]
     except StoreDamagedError as error:
         advice = "`retinue serve --rebuild` sets it aside and rebuilds it from the agents' folders"

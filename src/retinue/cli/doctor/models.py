@@ -2,6 +2,7 @@
 
 import asyncio
 
+from retinue.cli.client import Client, Problem
 from retinue.cli.doctor.finding import Finding, fail, ok
 from retinue.clock import SystemClock
 from retinue.definitions.catalog import Catalog
@@ -13,15 +14,25 @@ from retinue.settings import Settings
 _PATIENCE_SECONDS = 30.0
 
 
-async def models(settings: Settings, known: Models | None, *, is_online: bool) -> list[Finding]:
+async def models(settings: Settings, client: Client, *, is_online: bool) -> list[Finding]:
     """Resolve each model, and call it when that was asked for."""
+    named = await asyncio.to_thread(named_models, settings)
+    known = client.models
     if known is None:
-        names = ", ".join(named_models(settings))
-        return [ok("models", f"{names}: not checked here, since the running server has them")]
-    return [
-        await _model(known, name, users, is_online=is_online)
-        for name, users in named_models(settings).items()
-    ]
+        problems = (await client.definitions()).problems
+        return [_told(name, users, problems) for name, users in named.items()]
+    return [await _model(known, name, users, is_online=is_online) for name, users in named.items()]
+
+
+def _told(name: str, users: list[str], problems: list[Problem]) -> Finding:
+    """Take the running server's word: it has the keys."""
+    begin = f"model {name!r}: "
+    message = next((one.message for one in problems if one.message.startswith(begin)), None)
+    return ok("models", _used_by(name, users)) if message is None else fail("models", message)
+
+
+def _used_by(name: str, users: list[str]) -> str:
+    return f"{name} (for {', '.join(users)})"
 
 
 def named_models(settings: Settings) -> dict[str, list[str]]:
@@ -42,7 +53,7 @@ def named_models(settings: Settings) -> dict[str, list[str]]:
 
 
 async def _model(known: Models, name: str, users: list[str], *, is_online: bool) -> Finding:
-    by = f"{name} (for {', '.join(users)})"
+    by = _used_by(name, users)
     try:
         model = await known.get(name)
         if is_online:

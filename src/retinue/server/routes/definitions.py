@@ -1,7 +1,5 @@
 """Definitions, with what does not load."""
 
-import asyncio
-
 from starlette.responses import Response
 
 from retinue.definitions.definition import Definition
@@ -36,7 +34,7 @@ def _default(call: Plain) -> str:
 
 async def definitions(call: Plain) -> Response:
     catalog = call.engine.catalog
-    await asyncio.to_thread(catalog.refresh)
+    await call.engine.following.everything()
     default = _default(call)
     problems = [
         ProblemEntry(
