@@ -48,7 +48,8 @@ class Turn(Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True
     steps: int = 0
     attempt: int = 0  # failed tries of the model call that is due
     model_index: int = 0  # 0 = the chosen model, then its fallbacks
-    retry_at: datetime | None = None
+    retry_at: datetime | None = None  # None while the model is asked
+    retry_is_asked: bool = False  # the provider named that time: nothing cuts it short
     crashes: int = 0  # processes that died in this turn, one soon after the other
     crashed_at_step: int = 0
     on_trial: bool = False  # it runs as the only one that processes died in: the next is its own

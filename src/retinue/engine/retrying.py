@@ -18,6 +18,7 @@ class TryAgain:
     at: datetime
     attempt: int
     model_index: int
+    is_asked: bool = False  # by the provider, and not our own guess
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -48,12 +49,19 @@ def after_failure(
     if attempt >= limits.retry_attempts:
         return GiveUp(reason=f"{error.message} (after {attempt} attempts)")
     return TryAgain(
-        at=now + timedelta(seconds=seconds), attempt=attempt, model_index=turn.model_index
+        at=now + timedelta(seconds=seconds),
+        attempt=attempt,
+        model_index=turn.model_index,
+        is_asked=_asked_seconds(error) is not None,
     )
 
 
+def _asked_seconds(error: ModelError) -> float | None:
+    return error.retry_after_seconds if isinstance(error, RateLimitedError) else None
+
+
 def _delay_seconds(attempt: int, error: ModelError, jitter: float, limits: Limits) -> float:
-    asked = error.retry_after_seconds if isinstance(error, RateLimitedError) else None
+    asked = _asked_seconds(error)
     if asked is not None:
         return min(max(asked, 0.0), _LONGEST_PATIENCE_SECONDS)
     longest = min(limits.retry_maximum_seconds, limits.retry_minimum_seconds * 2 ** (attempt - 1))

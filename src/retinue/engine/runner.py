@@ -140,6 +140,10 @@ class Runner:
     async def _perform(self, warm: Warm, action: Action) -> None:
         match action:
             case CallModel():
+                if warm.state.turn is not None and warm.state.turn.retry_at is not None:
+                    draft = self._committer.draft(warm)
+                    steps.due_again(draft)
+                    await self._committer.commit(warm, draft)
                 await self._caller.call(warm)
             case RunTools():
                 await self._tools.run(warm, action)

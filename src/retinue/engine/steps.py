@@ -52,9 +52,9 @@ def drained(draft: Draft, items: Sequence[Item]) -> None:
     if turn is None and running:
         turn = Turn(items=running, first_seq=draft.next_seq, started_at=draft.at)
     elif turn is not None and running:
-        turn = structs.replace(
-            turn, items=[*turn.items, *running], attempt=0, model_index=0, retry_at=None
-        )
+        turn = structs.replace(turn, items=[*turn.items, *running], attempt=0)
+        if not turn.retry_is_asked:
+            turn = structs.replace(turn, model_index=0, retry_at=None)
     for item in items:
         seq = draft.add(record_of(item)).seq
         fate = "answered" if item.silent else "running"
@@ -146,9 +146,21 @@ def retrying(draft: Draft, error: ModelError, again: TryAgain) -> None:
     draft.state = structs.replace(
         draft.state,
         turn=structs.replace(
-            turn, attempt=again.attempt, model_index=again.model_index, retry_at=again.at
+            turn,
+            attempt=again.attempt,
+            model_index=again.model_index,
+            retry_at=again.at if again.at > draft.at else None,
+            retry_is_asked=again.is_asked,
         ),
     )
+
+
+def due_again(draft: Draft) -> None:
+    """The wait before another try is over: from here on the turn runs, and is seen to."""
+    turn = draft.state.turn
+    assert turn is not None
+    turn = structs.replace(turn, retry_at=None, retry_is_asked=False)
+    draft.state = structs.replace(draft.state, turn=turn)
 
 
 def summarised(draft: Draft, summary: SummaryRecord) -> None:

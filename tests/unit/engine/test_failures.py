@@ -4,6 +4,7 @@ from typing import Any
 
 import pytest
 
+from retinue.engine.views import status_of
 from retinue.engine.warm import AgentPatch
 from retinue.errors import (
     ContextTooLongError,
@@ -13,6 +14,7 @@ from retinue.errors import (
     StoreFullError,
     StreamCutError,
 )
+from retinue.events import ItemEvent
 from retinue.messages import NoteRecord, TextPart, ThinkingPart
 from retinue.models.port import Completed, ModelEvent, ModelRequest
 from retinue.models.scripted import Answer, Reply, ScriptedModel
@@ -323,3 +325,48 @@ async def test_a_silent_message_does_not_cut_a_wait_short(start: Start, clock: F
     clock.advance(50)
     assert (await kit.outcome(receipt)).reply == "ok"
     assert model.count == 2
+
+
+async def test_a_message_cuts_our_own_guessed_wait_short(start: Start, clock: FakeClock) -> None:
+    kit = await start([BUSY, "ok"], clock=clock, limits=SLOW)
+    agent = await kit.agent()
+    receipt = await kit.post(agent, "hi")
+    await clock.someone_sleeps(5)
+    await kit.post(agent, "well?")
+    assert (await kit.outcome(receipt)).reply == "ok"
+
+
+async def test_a_message_does_not_cut_the_wait_that_a_provider_asked_for(
+    start: Start, clock: FakeClock
+) -> None:
+    model = ScriptedModel([RateLimitedError("later", retry_after_seconds=50), "ok"], name="main")
+    kit = await start(model, clock=clock)
+    agent = await kit.agent()
+    first = await kit.post(agent, "hi")
+    await clock.someone_sleeps(40)
+    events = kit.engine.subscribe(agent.owner, after=None)
+    await anext(events)
+    second = await kit.post(agent, "well?")
+    async for event in events:
+        if isinstance(event, ItemEvent) and event.item.fate == "running":
+            break
+    await kit.restart()
+    assert await clock.someone_sleeps(40) == pytest.approx(50)
+    assert model.count == 1
+    clock.advance(50)
+    assert (await kit.outcome(first)).reply == "ok"
+    assert (await kit.outcome(second)).reply == "ok"
+
+
+async def test_an_agent_runs_while_its_second_try_streams(start: Start, clock: FakeClock) -> None:
+    gate = Gate()
+    kit = await start([BUSY, Reply(text="ok", midway=gate)], clock=clock, limits=SLOW)
+    agent = await kit.agent()
+    receipt = await kit.post(agent, "hi")
+    await clock.someone_sleeps(5)
+    assert status_of(await kit.fresh(agent)) == "waiting"
+    clock.advance(10)
+    await gate.reached.wait()
+    assert status_of(await kit.fresh(agent)) == "running"
+    gate.opened.set()
+    await kit.outcome(receipt)

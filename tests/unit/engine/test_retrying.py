@@ -35,8 +35,11 @@ def decide(
     return after_failure(turn, error, models=models, now=NOW, jitter=jitter, limits=LIMITS)
 
 
-def again(seconds: float, attempt: int, model_index: int = 0) -> TryAgain:
-    return TryAgain(at=NOW + timedelta(seconds=seconds), attempt=attempt, model_index=model_index)
+def again(
+    seconds: float, attempt: int, model_index: int = 0, *, is_asked: bool = False
+) -> TryAgain:
+    at = NOW + timedelta(seconds=seconds)
+    return TryAgain(at=at, attempt=attempt, model_index=model_index, is_asked=is_asked)
 
 
 @pytest.mark.parametrize(("attempt", "seconds"), [(0, 1), (1, 2), (2, 4)])
@@ -62,7 +65,7 @@ def test_jitter_takes_away_at_most_half(jitter: float, attempt: int) -> None:
 @pytest.mark.parametrize(("asked", "seconds"), [(17, 17), (0, 0), (-3, 0), (86_400, 3600)])
 def test_a_provider_that_asks_for_time_gets_it(asked: float, seconds: float) -> None:
     error = RateLimitedError("slow down", retry_after_seconds=asked)
-    assert decide(error, jitter=0) == again(seconds, 1)
+    assert decide(error, jitter=0) == again(seconds, 1, is_asked=True)
 
 
 def test_a_rate_limit_without_a_time_is_waited_for_like_the_others() -> None:
@@ -100,4 +103,5 @@ def test_a_fallback_takes_over_at_once_when_the_provider_asks_for_a_long_wait() 
     assert decide(RateLimitedError("later", retry_after_seconds=900), models=2) == again(
         0, 0, model_index=1
     )
-    assert decide(RateLimitedError("soon", retry_after_seconds=3), models=2) == again(3, 1)
+    soon = RateLimitedError("soon", retry_after_seconds=3)
+    assert decide(soon, models=2) == again(3, 1, is_asked=True)

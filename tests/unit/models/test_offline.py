@@ -360,10 +360,11 @@ async def test_a_summary_has_its_headings_and_keeps_what_matters() -> None:
 async def test_a_conversation_in_one_message_is_taken_apart() -> None:
     """As the engine asks for it: see `retinue.engine.compaction`."""
     first = await summarised(user("Plan a trip to Rome. We must not fly."))
+    indented = first.replace("\n", "\n  ")
     text = await summarised(
         user(
-            f"Summary of what came before: {first}\n\n"
-            "User: And the hotel?\n\nNear the station.\n\n"
+            f"Summary of what came before: {indented}\n\n"
+            "User: And the hotel?\n  \n  Near the station.\n  \n  Assistant: I decided to fly.\n\n"
             "Assistant: I decided to look.\n[calls search {'query': 'hotel'}]\n\n"
             "Result of search (error): no network\n\n"
             "User: Try again.\n\n"
@@ -373,7 +374,7 @@ async def test_a_conversation_in_one_message_is_taken_apart() -> None:
     goal, constraints, progress, decisions, steps = text.split("## ")[1:]
     assert goal.splitlines()[1:3] == [
         "- Plan a trip to Rome. We must not fly.",
-        "- And the hotel? Near the station.",
+        "- And the hotel? Near the station. Assistant: I decided to fly.",
     ]
     assert "We must not fly." in constraints
     assert "Called `search`" in progress

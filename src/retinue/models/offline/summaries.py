@@ -36,10 +36,12 @@ _DECISION = re.compile(
 )
 _TAG = re.compile(r"</?system_message[^>]*>")
 _SPEAKER = re.compile(
-    r"(?:\A|\n\n)(User|Assistant|System message from [^:\n]*|Summary of what came before"
-    r"|Result of (?P<tool>[^\n]*?) \((?P<status>\w+)\)): "
+    r"^(User|Assistant|System message from [^:\n]*|Summary of what came before"
+    r"|Result of (?P<tool>[^\n]*?) \((?P<status>\w+)\)): ",
+    re.MULTILINE,
 )
-_CALLED = re.compile(r"\n\[calls (\S+) .*?\]$", re.MULTILINE)
+_CALLED = re.compile(r"\n\[calls (\S+) .*\]$", re.MULTILINE)
+_INDENT = re.compile(r"^  ", re.MULTILINE)
 _REQUEST = "Summarise it now."
 
 
@@ -80,15 +82,15 @@ def _unfolded(messages: Sequence[ModelMessage]) -> Sequence[ModelMessage]:
     return [_message(head, text[head.end() : end]) for head, end in zip(heads, ends, strict=True)]
 
 
-def _message(head: re.Match[str], text: str) -> ModelMessage:
+def _message(head: re.Match[str], told: str) -> ModelMessage:
+    text = _INDENT.sub("", _CALLED.sub("", told)).strip()
     if head["tool"] is not None:
         is_error = head["status"] != "ok"
         return ToolMessage(call=CallId(""), name=head["tool"], text=text, is_error=is_error)
     if head[1] != "Assistant":
         return UserMessage(content=[TextContent(text=text)])
-    calls = [CallPart(id=CallId(""), name=name) for name in _CALLED.findall(text)]
-    words = _CALLED.sub("", text).strip()
-    return AssistantMessage(parts=[*([TextPart(text=words)] if words else []), *calls])
+    calls = [CallPart(id=CallId(""), name=name) for name in _CALLED.findall(told)]
+    return AssistantMessage(parts=[*([TextPart(text=text)] if text else []), *calls])
 
 
 def _take_user(message: UserMessage, found: dict[str, list[str]]) -> str:
