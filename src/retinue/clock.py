@@ -1,8 +1,12 @@
 """The only clock: everything that needs the time or a delay is given one of these."""
 
 import asyncio
+import difflib
+import os
 import time
+import zoneinfo
 from datetime import UTC, datetime
+from pathlib import Path
 from typing import Protocol
 
 
@@ -27,3 +31,34 @@ class SystemClock:
 
     async def sleep(self, seconds: float) -> None:
         await asyncio.sleep(seconds)
+
+
+class UnknownZoneError(ValueError):
+    """There is no time zone of that name; says which may have been meant."""
+
+
+def zone_of(name: str) -> zoneinfo.ZoneInfo:
+    """Find an IANA time zone. Raises `UnknownZoneError`."""
+    try:
+        return zoneinfo.ZoneInfo(name)
+    except (zoneinfo.ZoneInfoNotFoundError, ValueError, OSError):
+        pass
+    known = zoneinfo.available_timezones()
+    by_city = {zone.rpartition("/")[2].lower(): zone for zone in sorted(known, reverse=True)}
+    wanted = name.strip().replace(" ", "_").lower()
+    near = [by_city[wanted]] if wanted in by_city else difflib.get_close_matches(name, known, n=3)
+    hint = f"; did you mean {', '.join(near)}?" if near else ", such as Europe/Berlin or UTC."
+    raise UnknownZoneError(f"{name!r} is not an IANA time zone{hint}")
+
+
+def machine_zone() -> str:
+    """The time zone that this machine is set to; UTC when it does not say."""
+    link = Path("/etc/localtime")
+    linked = str(link.readlink()) if link.is_symlink() else ""
+    for name in (os.environ.get("TZ", "").lstrip(":"), linked.partition("zoneinfo/")[2]):
+        try:
+            if name:
+                return zone_of(name).key
+        except UnknownZoneError:
+            continue
+    return "UTC"

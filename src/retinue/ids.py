@@ -14,6 +14,7 @@ AgentId = NewType("AgentId", str)
 ItemId = NewType("ItemId", str)
 CallId = NewType("CallId", str)
 OwnerId = NewType("OwnerId", str)
+ScheduleId = NewType("ScheduleId", str)
 
 LOCAL_OWNER = OwnerId("local")
 """The owner of everything on an installation with one person."""

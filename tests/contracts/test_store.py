@@ -8,6 +8,7 @@ import pytest
 from retinue.stores.port import Store
 from retinue.stores.sqlite.store import SqliteStore
 from retinue.testing.store_contract import StoreContract
+from retinue.testing.store_schedule_contract import ScheduleStoreContract, Stores
 
 
 class TestSqliteStore(StoreContract):
@@ -26,3 +27,12 @@ class TestSqliteStore(StoreContract):
         await again.open()
         self.opened.append(again)
         return again
+
+
+class TestSqliteSchedules(ScheduleStoreContract):
+    @pytest.fixture
+    async def stores(self, tmp_path: Path) -> AsyncIterator[Stores]:
+        store = SqliteStore(tmp_path / "data")
+        await store.open()
+        yield store, store.schedules
+        await store.close()

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 _PAGE = 200
 _PATIENCE_SECONDS = 5.0
 _PAUSE_SECONDS = 0.1
+_SCHEDULES = "schedules.json"
 _PARTS = ("descriptor.json", "state.json", "history.jsonl")
 
 
@@ -46,8 +47,9 @@ def export(
 
         await client.settle_folders()
         ids = [(await find_agent(client, agent)).id for agent in agents or []]
+        is_whole = not ids
         ids = ids or await _all_ids(client)
-        await _write(client, file, data_directory(common.project), ids)
+        await _write(client, file, data_directory(common.project), ids, is_whole=is_whole)
         return ids
 
     ids = run_with_client(common.project, work)
@@ -69,12 +71,16 @@ async def _all_ids(client: "Client") -> list[str]:
             return ids
 
 
-async def _write(client: "Client", file: Path, data: Path, ids: list[str]) -> None:
+async def _write(
+    client: "Client", file: Path, data: Path, ids: list[str], *, is_whole: bool
+) -> None:
     draft = file.with_name(file.name + ".part")
     descriptor = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
     try:
         with os.fdopen(descriptor, "wb") as raw, tarfile.open(fileobj=raw, mode="w:gz") as archive:
             _add(archive, "manifest.json", msgspec.json.encode({"agents": ids, "v": 1}))
+            if is_whole and (data / _SCHEDULES).exists():
+                _add(archive, _SCHEDULES, (data / _SCHEDULES).read_bytes())
             for agent_id in ids:
                 folder = data / "agents" / agent_id
                 parts = await _whole(client, agent_id, folder)

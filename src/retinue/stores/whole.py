@@ -13,6 +13,7 @@ from retinue.agents.inbox import Item, ItemKind
 from retinue.agents.state import Lifecycle
 from retinue.ids import AgentId, ItemId, OwnerId
 from retinue.stores.port import Agent
+from retinue.stores.schedule_port import KeptSchedules, ScheduleStore
 
 
 class HeldItem(Struct, frozen=True, kw_only=True, rename="camel"):
@@ -89,11 +90,16 @@ class WholeReader(Protocol):
         """How far connectors have read their sources."""
         ...
 
+    def schedules(self) -> KeptSchedules: ...
+
     def close(self) -> None: ...
 
 
 class WholeStore(Protocol):
     """A store that whole agents can be read from and put back into."""
+
+    @property
+    def schedules(self) -> ScheduleStore: ...
 
     def whole_reader(self) -> WholeReader: ...
 

@@ -1,4 +1,7 @@
-"""Agents as one file: their folders in a `.tar.gz` with a manifest."""
+"""Agents as one file: their folders in a `.tar.gz` with a manifest.
+
+An archive of all agents also holds the schedules; what a few agents take along is only their own.
+"""
 
 import asyncio
 import gzip
@@ -16,6 +19,7 @@ from msgspec import Struct
 
 from retinue.errors import ConflictError, NotFoundError, RetinueError, UsageError
 from retinue.ids import AgentId, OwnerId, is_agent_id
+from retinue.stores.folders.archived_schedules import checked_schedules
 from retinue.stores.folders.layout import (
     DESCRIPTOR,
     FILES,
@@ -27,6 +31,7 @@ from retinue.stores.folders.layout import (
 )
 from retinue.stores.folders.removing import remove_folder
 from retinue.stores.folders.replacing import sync_file_system
+from retinue.stores.folders.schedule_file import SCHEDULES, encode_schedules
 from retinue.stores.trees import LARGEST_FILE, parts_of
 from retinue.stores.whole import StoredAgent, WholeStore
 
@@ -64,6 +69,8 @@ def _export(path: Path, store: WholeStore, data_dir: Path, agent_ids: Sequence[A
         descriptor = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
         with os.fdopen(descriptor, "wb") as raw, tarfile.open(fileobj=raw, mode="w:gz") as archive:
             _add(archive, _MANIFEST, msgspec.json.encode(Manifest(agents=list(agent_ids))))
+            if set(reader.ids()) <= set(agent_ids):
+                _add(archive, SCHEDULES, encode_schedules(reader.schedules()))
             for agent_id in agent_ids:
                 stored = reader.read(agent_id, after=0)
                 if stored is None:
@@ -103,6 +110,8 @@ async def import_from(
     import replaces them. Raises `ConflictError` that names the agents that are here already.
     """
     agent_ids = await asyncio.to_thread(_check, path, store, data_dir)
+    # Schedules first, and again harmlessly: a death before the agents are in changes nothing.
+    await store.schedules.restore(await checked_schedules(path, store.schedules, owner))
     unpacking = _Unpacking(path, data_dir)
     try:
         await store.restore_all(_owned(stored, owner) for stored in unpacking)
@@ -215,7 +224,7 @@ def _members(path: Path) -> Iterator[tuple[AgentId, str, bytes]]:
     try:
         with tarfile.open(path, "r:gz") as archive:
             for member in archive:
-                if member.isdir() or member.name == _MANIFEST:
+                if member.isdir() or member.name in (_MANIFEST, SCHEDULES):
                     continue
                 total += member.size
                 match = _MEMBER.fullmatch(member.name)

@@ -8,7 +8,8 @@ import msgspec
 
 from retinue.errors import StoreDamagedError
 from retinue.stores.folders.layout import agent_folder, folder_ids, read_folder
-from retinue.stores.whole import StoredAgent, WholeStore
+from retinue.stores.folders.schedule_file import SCHEDULES, read_schedules
+from retinue.stores.whole import StoredAgent, WholeReader, WholeStore
 
 _CHECKS: Sequence[tuple[str, Callable[[StoredAgent], object]]] = (
     ("descriptor", lambda agent: agent.descriptor),
@@ -39,9 +40,17 @@ def _compare(store: WholeStore, data_dir: Path) -> list[str]:
         for agent_id in folder_ids(data_dir):
             if agent_id not in known:
                 differences.append(f"{agent_folder(data_dir, agent_id)} is not in the store")
-        return differences
+        return differences + _schedule_differences(reader, data_dir)
     finally:
         reader.close()
+
+
+def _schedule_differences(reader: WholeReader, data_dir: Path) -> list[str]:
+    try:
+        is_same = read_schedules(data_dir) == reader.schedules()
+    except StoreDamagedError as error:
+        return [str(error)]
+    return [] if is_same else [f"{data_dir / SCHEDULES} differs from the store"]
 
 
 def _differences(stored: StoredAgent, folder: Path) -> list[str]:

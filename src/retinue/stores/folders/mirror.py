@@ -18,7 +18,7 @@ from typing import Protocol
 import msgspec
 
 from retinue.failpoints import reach
-from retinue.ids import AgentId
+from retinue.ids import AgentId, OwnerId
 from retinue.stores.folders.histories import append_lines, repair_tail
 from retinue.stores.folders.layout import (
     AGENTS,
@@ -36,7 +36,9 @@ from retinue.stores.folders.replacing import (
     sync_paths,
     write_spare,
 )
+from retinue.stores.folders.schedule_file import ScheduleFile
 from retinue.stores.port import Change
+from retinue.stores.schedule_port import ScheduleStore
 from retinue.stores.whole import StoredAgent, WholeReader
 
 logger = logging.getLogger(__name__)
@@ -57,6 +59,9 @@ class MirroredStore(Protocol):
     def whole_reader(self) -> WholeReader: ...
 
     def listen(self, listener: Callable[[Sequence[Change]], None]) -> Callable[[], None]: ...
+
+    @property
+    def schedules(self) -> ScheduleStore: ...
 
 
 class MirrorFile(msgspec.Struct, kw_only=True, rename="camel"):
@@ -86,7 +91,8 @@ class Mirror:
         self._deleted: set[AgentId] = set()
         self._wake = threading.Event()
         self._is_stopping = False
-        self._undo: Callable[[], None] | None = None
+        self._undo: list[Callable[[], None]] = []
+        self._schedules = ScheduleFile(store.data_dir)
         self._thread: threading.Thread | None = None
         self._last_seqs: dict[AgentId, int] = {}
         self._has_caught_up = False
@@ -104,14 +110,17 @@ class Mirror:
 
     async def start(self) -> None:
         """Begin to follow; catching up happens in the background."""
-        self._undo = self._store.listen(self._note)
+        self._undo = [
+            self._store.listen(self._note),
+            self._store.schedules.listen(self._note_schedules),
+        ]
         self._thread = threading.Thread(target=self._run, name="retinue-mirror", daemon=True)
         self._thread.start()
 
     async def stop(self) -> None:
         """Write what is left; call it before the store is closed."""
-        if self._undo is not None:
-            self._undo()
+        for undo in self._undo:
+            undo()
         self._is_stopping = True
         self._wake.set()
         if self._thread is not None:
@@ -127,6 +136,10 @@ class Mirror:
                 self._noted = max(self._noted, change.cursor)
         self._wake.set()
 
+    def _note_schedules(self, _: OwnerId) -> None:
+        self._schedules.is_behind = True
+        self._wake.set()
+
     # -- the thread
 
     def _run(self) -> None:
@@ -134,6 +147,7 @@ class Mirror:
         try:
             with suppress(Exception):  # a round tries again, and says what is wrong
                 self._catch_up(reader)
+                self._schedules.follow(reader)
             if self._changed or self._deleted or not self._has_caught_up:
                 self._wake.set()
             while True:
@@ -188,6 +202,7 @@ class Mirror:
             while left:
                 self._write_agents(reader, left[:_CHUNK], cursor)
                 del left[:_CHUNK]
+            self._schedules.follow(reader)
             if is_last or not changed:
                 self._settle()
             # Not the reader's cursor: what it sees may not have been noted when the round began.

@@ -23,6 +23,7 @@ from retinue.stores.folders.layout import (
     read_state_cursor,
 )
 from retinue.stores.folders.mirror import read_mirror_file
+from retinue.stores.folders.schedule_file import SCHEDULES, read_schedules
 from retinue.stores.whole import StoredAgent, WholeStore
 
 _DATABASE_FILES = ("retinue.db", "retinue.db-wal", "retinue.db-shm")
@@ -56,7 +57,8 @@ def needs_rebuild(data_dir: Path) -> bool:
     """Whether the folders hold agents that no database has, or a rebuild was cut off."""
     if _marker(data_dir).exists():
         return True
-    return _is_without_database(data_dir) and bool(folder_ids(data_dir))
+    has_any = bool(folder_ids(data_dir)) or (data_dir / SCHEDULES).exists()
+    return _is_without_database(data_dir) and has_any
 
 
 def _is_without_database(data_dir: Path) -> bool:
@@ -115,9 +117,11 @@ async def rebuild(store: OpenableStore) -> Rebuilt:
             cursor = max(cursor, reached)
             if problem is not None:
                 problems.append(problem)
+    unreadable = len(problems)
+    problems += await _restore_schedules(store, data_dir)
     offsets = mirror.offsets if mirror is not None else {}
     await store.restore_feed(cursor + _CURSOR_GAP, offsets)
-    return Rebuilt(agents=len(ids) - len(problems), problems=problems)
+    return Rebuilt(agents=len(ids) - unreadable, problems=problems)
 
 
 async def _restore(store: WholeStore, data_dir: Path, agent_id: AgentId) -> tuple[int, str | None]:
@@ -133,6 +137,18 @@ async def _restore(store: WholeStore, data_dir: Path, agent_id: AgentId) -> tupl
         owner, identity = await asyncio.to_thread(_place, folder)
         await store.set_aside(agent_id, owner=owner, identity=identity, reason=reason)
         return 0, reason
+
+
+async def _restore_schedules(store: WholeStore, data_dir: Path) -> list[str]:
+    try:
+        kept = await asyncio.to_thread(read_schedules, data_dir)
+    except StoreDamagedError as error:
+        # The mirror will write it anew: nothing of the old one may be lost by that.
+        aside = data_dir / f"{SCHEDULES}.aside"
+        (data_dir / SCHEDULES).replace(aside)
+        return [f"{error}; it is kept as {aside.name}"]
+    await store.schedules.restore(kept)
+    return []
 
 
 def _repaired(folder: Path) -> StoredAgent:

@@ -31,7 +31,7 @@ from retinue.stores.port import (
     Receipt,
 )
 from retinue.stores.sqlite.batch import Batch
-from retinue.stores.sqlite.checking import Checks, KnownKeys
+from retinue.stores.sqlite.checking import Checks, Claims, KnownKeys
 from retinue.stores.sqlite.operations import (
     Admit,
     Apply,
@@ -39,13 +39,17 @@ from retinue.stores.sqlite.operations import (
     Create,
     Delete,
     Execute,
+    Fire,
     Operation,
     Restore,
+    RestoreSchedules,
+    ScheduleOperation,
     SetAside,
     SkipTo,
 )
 from retinue.stores.sqlite.restoring import Restored
 from retinue.stores.sqlite.rows import microseconds
+from retinue.stores.sqlite.schedules import KnownSchedules
 from retinue.stores.sqlite.warm import Entry, OpenItem, WarmAgents, details_differ
 from retinue.stores.whole import StoredAgent
 
@@ -96,8 +100,11 @@ class _Draft:
 class Group:
     """Operations that share one transaction."""
 
-    def __init__(self, warm: WarmAgents, counters: Counters, keys: KnownKeys) -> None:
+    def __init__(
+        self, warm: WarmAgents, counters: Counters, keys: KnownKeys, schedules: KnownSchedules
+    ) -> None:
         self.batch = Batch()
+        self._schedules = schedules
         self._warm = warm
         self._counters = counters
         self._keys = keys
@@ -130,6 +137,10 @@ class Group:
             case Execute():
                 self.batch.statements.append((operation.statement, operation.parameters))
                 return None
+            case Fire():
+                return self._fire(operation)
+            case ScheduleOperation() | RestoreSchedules():
+                return self._schedules.run(operation, self.batch)
             case _:
                 return None
 
@@ -171,6 +182,21 @@ class Group:
         if operation.offset is not None:
             self.batch.offsets[operation.offset.source] = operation.offset.value
         return receipt
+
+    def _fire(self, operation: Fire) -> Receipt | None:
+        firing = operation.firing
+        if not self._schedules.may_take(firing, self.batch):
+            return None
+        keys: Claims = {}
+        for post, _ in operation.posts:
+            self._checks.post(post, keys, set())
+        drafts: dict[int, _Draft] = {}
+        receipts = [self._post(post, body, drafts) for post, body in operation.posts]
+        for draft in drafts.values():
+            self._announce(draft)
+        run = receipts[0] if firing.post is not None else None
+        self._schedules.take(firing, run.item.id if run else None, self.batch)
+        return run
 
     def _create(self, new: NewAgent) -> tuple[Agent, bool]:
         self._checks.new_agent(new)

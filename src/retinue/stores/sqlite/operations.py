@@ -6,8 +6,9 @@ from typing import Any, ClassVar
 
 from msgspec import Struct
 
-from retinue.ids import AgentId, OwnerId
+from retinue.ids import AgentId, OwnerId, ScheduleId
 from retinue.stores.port import Commit, NewAgent, Offset, Post
+from retinue.stores.schedule_port import Firing, KeptSchedules, StoredSchedule
 from retinue.stores.whole import StoredAgent
 
 
@@ -102,3 +103,50 @@ class Checkpoint(Operation):
     """Finish a checkpoint that readers began, so that the log starts over."""
 
     name: ClassVar[str] = "checkpoint"
+
+
+class ScheduleOperation(Operation):
+    """Something about one schedule."""
+
+    owner: OwnerId
+    schedule_id: ScheduleId
+    name: ClassVar[str] = "schedule"
+
+
+class AddSchedule(ScheduleOperation):
+    """Store a new schedule, or find the one that has its id."""
+
+    stored: StoredSchedule
+    body: bytes
+
+
+class ReplaceSchedule(ScheduleOperation):
+    """Change a schedule that is still of this revision."""
+
+    stored: StoredSchedule
+    body: bytes
+
+
+class RemoveSchedule(ScheduleOperation):
+    """Forget a schedule and its slots."""
+
+
+class Fire(ScheduleOperation):
+    """Take a slot with all that follows from it."""
+
+    firing: Firing
+    posts: Sequence[tuple[Post, bytes]]
+    name: ClassVar[str] = "slot"
+
+
+class ExecuteMark(Execute):
+    """Run one statement about a mark."""
+
+    name: ClassVar[str] = "mark"
+
+
+class RestoreSchedules(Operation):
+    """Put schedules back; what is there already stays."""
+
+    kept: KeptSchedules
+    name: ClassVar[str] = "restore"

@@ -59,6 +59,7 @@ from retinue.stores.sqlite.operations import (
 from retinue.stores.sqlite.queries import READING, WRITING
 from retinue.stores.sqlite.reading import Readers
 from retinue.stores.sqlite.rows import Row, delivery_of, microseconds
+from retinue.stores.sqlite.schedules import SqliteSchedules
 from retinue.stores.sqlite.whole import SqliteWholeReader
 from retinue.stores.sqlite.writer import Outcome, Writer
 from retinue.stores.whole import StoredAgent
@@ -89,6 +90,7 @@ class SqliteStore:
         self._checkpoints: Checkpoints | None = None
         self._refusal: StoreFullError | None = None
         self._refusal_counts_until = 0.0
+        self._schedules = SqliteSchedules(self._future, self._write, self._read)
 
     async def open(self) -> None:
         self._loop = asyncio.get_running_loop()
@@ -148,6 +150,10 @@ class SqliteStore:
     @property
     def was_clean(self) -> bool:
         return self._was_clean
+
+    @property
+    def schedules(self) -> SqliteSchedules:
+        return self._schedules
 
     @property
     def data_dir(self) -> Path:

@@ -9,10 +9,12 @@ from typing import Any
 import msgspec
 
 from retinue.ids import AgentId
+from retinue.stores.schedule_port import KeptSchedules
 from retinue.stores.sqlite.files import connect, store_error
 from retinue.stores.sqlite.queries import READING
 from retinue.stores.sqlite.reading import feed_entries
 from retinue.stores.sqlite.rows import Row
+from retinue.stores.sqlite.schedules import read_kept
 from retinue.stores.whole import StoredAgent, Touched
 
 _RECENT = 24  # the newest items, whose keys are kept after they ended
@@ -67,6 +69,12 @@ class SqliteWholeReader:
 
     def offsets(self) -> Mapping[str, str]:
         return {row[0]: row[1] for row in self._rows("offsets")}
+
+    def schedules(self) -> KeptSchedules:
+        try:
+            return read_kept(self._connection)
+        except sqlite3.Error as error:
+            raise store_error(error, self._data) from error
 
     def read(self, agent_id: AgentId, *, after: int) -> StoredAgent | None:
         rows = self._rows("whole_agent", agent_id, after, _RECENT)

@@ -22,12 +22,15 @@ from retinue.stores.sqlite.operations import (
     Claim,
     Create,
     Delete,
+    Fire,
     Operation,
     Restore,
     RestoreAll,
+    ScheduleOperation,
 )
 from retinue.stores.sqlite.queries import READING, WRITING
 from retinue.stores.sqlite.rows import item_of
+from retinue.stores.sqlite.schedules import KnownSchedules
 from retinue.stores.sqlite.warm import WarmAgents
 
 _GROUP = 1024
@@ -53,6 +56,7 @@ class Needs:
         self.ids: set[str] = set()
         self.identities: set[tuple[str, str]] = set()
         self.keys: set[tuple[str, str]] = set()
+        self.schedules: list[ScheduleOperation] = []
         for operation in operations:
             self._add(operation)
 
@@ -75,6 +79,11 @@ class Needs:
                 self.ids.add(stored.id)
                 identity = identity_of(decode_descriptor(stored.descriptor))
                 self.identities.add((stored.owner, identity))
+            case ScheduleOperation():
+                self.schedules.append(operation)
+                if isinstance(operation, Fire):
+                    for post, _ in operation.posts:
+                        self._add_post(post)
             case _:
                 pass
 
@@ -231,7 +240,12 @@ class Writer:
         needs = Needs(operations, self._warm)
         if needs.ids or needs.identities:
             self._warm.load(self._connection, needs.ids, needs.identities)
-        return Group(self._warm, self._counters, self._known_keys(needs.keys))
+        return Group(
+            self._warm,
+            self._counters,
+            self._known_keys(needs.keys),
+            KnownSchedules(self._connection, needs.schedules),
+        )
 
     def _known_keys(self, wanted: set[tuple[str, str]]) -> KnownKeys:
         keys = KnownKeys()

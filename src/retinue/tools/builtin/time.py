@@ -1,10 +1,9 @@
 """The tool that tells the time."""
 
-import difflib
-import zoneinfo
 from typing import Any
+from zoneinfo import ZoneInfo
 
-from retinue.clock import Clock
+from retinue.clock import Clock, UnknownZoneError, zone_of
 from retinue.errors import UsageError
 from retinue.tools.function import FunctionTool, tool
 
@@ -25,16 +24,8 @@ def time_tool(clock: Clock) -> FunctionTool[..., Any]:
     return time
 
 
-def _zone(name: str) -> zoneinfo.ZoneInfo:
+def _zone(name: str) -> ZoneInfo:
     try:
-        return zoneinfo.ZoneInfo(name)
-    except (zoneinfo.ZoneInfoNotFoundError, ValueError, OSError):
-        pass
-    known = zoneinfo.available_timezones()
-    if not known:
-        raise UsageError("This machine has no time zone data: install the system's tzdata.")
-    by_city = {zone.rpartition("/")[2].lower(): zone for zone in sorted(known, reverse=True)}
-    wanted = name.strip().replace(" ", "_").lower()
-    near = [by_city[wanted]] if wanted in by_city else difflib.get_close_matches(name, known, n=3)
-    hint = f"; did you mean {', '.join(near)}?" if near else ", such as Europe/Berlin or UTC."
-    raise UsageError(f"{name!r} is not an IANA time zone{hint}")
+        return zone_of(name)
+    except UnknownZoneError as error:
+        raise UsageError(str(error)) from None

@@ -11,5 +11,6 @@ def read_queries(file: str) -> dict[str, str]:
     return {name.strip(): body.strip().removesuffix(";") for name, _, body in named}
 
 
-READING = read_queries("reading.sql")
-WRITING = read_queries("writing.sql")
+_SCHEDULES = read_queries("schedules.sql")
+READING = read_queries("reading.sql") | _SCHEDULES
+WRITING = read_queries("writing.sql") | _SCHEDULES

@@ -1,0 +1,72 @@
+"""Times as people write them: `30m`, `18:30`, `in 2 hours`, `2026-11-20T09:00`."""
+
+import re
+from datetime import UTC, datetime, timedelta
+
+from retinue.clock import zone_of
+from retinue.errors import UsageError
+
+_UNITS = {"s": 1, "m": 60, "h": 3600, "d": 86_400, "w": 604_800}
+_PIECE = re.compile(
+    r"(\d+(?:\.\d+)?)\s*"
+    r"(s|sec|seconds?|m|min|minutes?|h|hours?|d|days?|w|weeks?)(?=[\s\d,]|and|$)",
+    re.IGNORECASE,
+)
+_BETWEEN = re.compile(r"(?:\s|,|and)*", re.IGNORECASE)
+_CLOCK = re.compile(
+    r"(?:(?P<day>today|tomorrow)\s*(?:at\s+)?)?(?P<hour>\d{1,2})(?:[:.](?P<minute>\d{2}))?"
+    r"\s*(?P<half>am|pm)?",
+    re.IGNORECASE,
+)
+_LONGEST = timedelta(days=3660)
+
+
+def interval_of(text: str) -> timedelta:
+    """Read a length of time, such as `30m` or `1h 30m`."""
+    seconds = 0.0
+    rest = text.strip()
+    while rest:
+        piece = _PIECE.match(rest)
+        if piece is None:
+            raise UsageError(f"{text!r} is not a length of time, such as 30m, 2h or 1d")
+        seconds += float(piece[1]) * _UNITS[piece[2][0].lower()]
+        rest = _BETWEEN.sub("", rest[piece.end() :], count=1)
+    if not 0 < seconds <= _LONGEST.total_seconds():
+        raise UsageError(f"{text!r} is not a length of time from one second to ten years")
+    return timedelta(seconds=seconds)
+
+
+def moment_of(text: str, timezone: str, now: datetime) -> datetime:
+    """Read a moment in UTC; without an offset it is local, without a date it is the next one."""
+    words = text.strip()
+    zone = zone_of(timezone)
+    if words.lower().startswith("in "):
+        return now + interval_of(words[3:])
+    clock = _CLOCK.fullmatch(words)
+    if clock is not None:
+        return _next_time_of_day(clock, now.astimezone(zone)).astimezone(UTC)
+    try:
+        moment = datetime.fromisoformat(words)
+    except ValueError:
+        raise UsageError(
+            f"{text!r} is not a time: write 18:30, tomorrow 9:00, in 20 minutes or 2026-11-20T09:00"
+        ) from None
+    if moment.tzinfo is None:
+        moment = moment.replace(tzinfo=zone)
+    try:
+        return moment.astimezone(UTC)
+    except OverflowError:
+        raise UsageError(f"{text!r} is too far away") from None
+
+
+def _next_time_of_day(clock: re.Match[str], now: datetime) -> datetime:
+    hour, minute = int(clock["hour"]), int(clock["minute"] or 0)
+    if clock["half"] and hour <= 12:
+        hour = hour % 12 + (12 if clock["half"].lower() == "pm" else 0)
+    if hour > 23 or minute > 59:
+        raise UsageError(f"{clock[0]!r} is not a time of day")
+    moment = now.replace(hour=hour, minute=minute, second=0, microsecond=0, fold=0)
+    day = (clock["day"] or "").lower()
+    if day == "tomorrow" or (not day and moment <= now):
+        moment += timedelta(days=1)
+    return moment

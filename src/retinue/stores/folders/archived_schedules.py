@@ -1,0 +1,84 @@
+"""The schedules of an archive: one file beside the agents, before them all."""
+
+import asyncio
+import gzip
+import tarfile
+import zlib
+from collections import ChainMap
+from itertools import islice
+from pathlib import Path
+
+from msgspec import structs
+
+from retinue.errors import ConflictError, NotFoundError, RetinueError, UsageError
+from retinue.ids import OwnerId
+from retinue.stores.folders.schedule_file import SCHEDULES, decode_schedules
+from retinue.stores.schedule_port import KeptSchedules, ScheduleStore
+
+_BEGINNING = 2  # the manifest, then the schedules
+_LARGEST = 1 << 28
+
+
+async def checked_schedules(
+    path: Path, store: ScheduleStore, owner: OwnerId | None
+) -> KeptSchedules:
+    """Read them, for their own owner or for another.
+
+    Raises `ConflictError` that names those that are here already and say something else.
+    """
+    kept = _owned(_decoded(path, await asyncio.to_thread(_read, path)), owner)
+    await _refuse_others(store, kept)
+    return kept
+
+
+def _read(path: Path) -> bytes | None:
+    try:
+        with tarfile.open(path, "r:gz") as archive:
+            for member in islice(archive, _BEGINNING):
+                if member.name == SCHEDULES and member.isreg() and member.size < _LARGEST:
+                    content = archive.extractfile(member)
+                    return content.read() if content is not None else None
+    except FileNotFoundError:
+        raise NotFoundError(f"there is no file {str(path)!r}") from None
+    except (tarfile.TarError, gzip.BadGzipFile, zlib.error, EOFError, OSError) as error:
+        raise UsageError(f"{path} is not an archive of Retinue: {error}") from error
+    return None
+
+
+def _decoded(path: Path, content: bytes | None) -> KeptSchedules:
+    if content is None:
+        return KeptSchedules()
+    try:
+        return decode_schedules(content, path / SCHEDULES)
+    except RetinueError as error:
+        raise UsageError(f"{path} cannot be imported: {error}") from error
+
+
+def _owned(kept: KeptSchedules, owner: OwnerId | None) -> KeptSchedules:
+    """Give everything to one owner; with several, the first one's of a name stays."""
+    if owner is None:
+        return kept
+    stored = {
+        one.schedule.id: structs.replace(one, schedule=structs.replace(one.schedule, owner=owner))
+        for one in reversed(kept.schedules)
+    }
+    return structs.replace(
+        kept,
+        schedules=list(stored.values()),
+        slots={owner: dict(ChainMap(*map(dict, kept.slots.values())))},
+        marks={owner: dict(ChainMap(*map(dict, kept.marks.values())))},
+    )
+
+
+async def _refuse_others(store: ScheduleStore, kept: KeptSchedules) -> None:
+    known: list[str] = []
+    for owner in {one.schedule.owner for one in kept.schedules}:
+        here = {one.schedule.id: one.schedule for one in await store.all(owner)}
+        schedules = [one.schedule for one in kept.schedules if one.schedule.owner == owner]
+        known += [one.id for one in schedules if here.get(one.id, one) != one]
+    if known:
+        raise ConflictError(
+            f"these schedules are here already: {', '.join(sorted(known))}; delete them first, "
+            "or import into another directory",
+            details={"schedules": sorted(known)},
+        )
