@@ -38,9 +38,29 @@ def test_commands_talk_to_the_server_that_runs(project: Path) -> None:
         checked = look("doctor", project=project)
         assert checked.code == 1
         assert checked.out.count("there is no provider 'nobody'") == 1
-        assert "scripted:script.json (for" in checked.out
+        assert "scripted:script.json (named by" in checked.out
     assert not note.exists()
     assert look("history", "helper", project=project).out.count("You said") == 2
+
+
+def test_an_empty_directory_gets_a_small_project_and_any_other_stays_as_it_is(
+    tmp_path: Path,
+) -> None:
+    empty, used = tmp_path / "empty", tmp_path / "used"
+    used.mkdir()
+    (used / "notes.txt").write_text("mine")
+    with serving(empty) as server:
+        assert (empty / "retinue.toml").is_file()
+        assert (empty / "agents" / "assistant.toml").is_file()
+        server.process.send_signal(signal.SIGINT)
+        server.process.wait(timeout=15)
+        assert server.process.stderr is not None
+        told = server.process.stderr.read()
+        assert f"Wrote a small project into {empty}: agents/assistant.toml, .gitignore" in told
+    (empty / "retinue.toml").unlink()
+    with serving(empty), serving(used):
+        assert not (empty / "retinue.toml").exists()
+        assert sorted(entry.name for entry in used.iterdir()) == [".retinue", "notes.txt"]
 
 
 def test_an_interrupt_stops_the_server_in_order(project: Path) -> None:
@@ -112,7 +132,6 @@ def test_the_directory_is_made_and_problems_are_told(tmp_path: Path) -> None:
     with serving(project) as server:
         assert server.problems == []
         assert (project / ".retinue" / "retinue.db").exists()
-    (project / "agents").mkdir()
     (project / "agents" / "broken.toml").write_text("name = \n")
     with serving(project) as server:
         assert [(p["file"], p["line"]) for p in server.problems] == [("agents/broken.toml", 1)]

@@ -53,6 +53,7 @@ async def _serve(
     from retinue.settings import load_settings
 
     make_project_directory(common.project)
+    _begin_project(common.project)
     _refuse_second_server(common.project)
     settings = load_settings(common.project, environment())
     for warning in settings.warnings:
@@ -106,6 +107,18 @@ def make_project_directory(project: Path) -> None:
             f"{project} cannot be written by this user: give another directory with --dir, "
             "or change its owner"
         )
+
+
+def _begin_project(project: Path) -> None:
+    """Fill a directory that is empty, so that there is something to look at and to change."""
+    from retinue.cli.init import write_project
+
+    if any(
+        not entry.name.startswith(".") or entry.name == ".retinue" for entry in project.iterdir()
+    ):
+        return
+    written = write_project(project, "offline").written
+    tell(f"Wrote a small project into {project}: {', '.join(written)}")
 
 
 @contextlib.asynccontextmanager

@@ -32,6 +32,20 @@ def _names(kind: type[Struct]) -> list[str]:
     return [field.encode_name for field in msgspec.structs.fields(kind)]
 
 
+@cache
+def _choices(kind: type[Struct], name: str) -> list[str]:
+    """The values that a field takes, where they can be counted."""
+    info = msgspec.inspect.type_info(kind)
+    fields = info.fields if isinstance(info, msgspec.inspect.StructType) else ()
+    for field in fields:
+        if field.encode_name == name:
+            inner = field.type
+            kinds = inner.types if isinstance(inner, msgspec.inspect.UnionType) else (inner,)
+            literals = [one for one in kinds if isinstance(one, msgspec.inspect.LiteralType)]
+            return [str(value) for literal in literals for value in literal.values]
+    return []
+
+
 def _invalid(error: msgspec.ValidationError, kind: type[Struct], what: str) -> UsageError:
     """Say which field is wrong, in the words of the wire."""
     text = str(error)
@@ -45,6 +59,9 @@ def _invalid(error: msgspec.ValidationError, kind: type[Struct], what: str) -> U
         reason = "is missing"
     elif reason.startswith("Expected"):
         reason = "e" + reason[1:].replace("`", "")
+    elif reason.startswith("Invalid enum value") and (choices := _choices(kind, path)):
+        given = reason.removeprefix("Invalid enum value").strip()
+        reason = f"{given} is none of {', '.join(choices)}"
     field = path.replace("[...]", "")
     message = f"{what} {field!r}: {reason}" if field else reason
     return UsageError(message, details={"field": field} if field else None)

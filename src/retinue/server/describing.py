@@ -120,7 +120,8 @@ def _document(endpoints: tuple[AnyEndpoint, ...]) -> bytes:
 
 _DESCRIPTION = (
     "Durable agents: post a message, follow its fate, read history, watch events. The WebSocket"
-    " at `/api/ws` takes `Subscribe` messages and sends the events of `StreamEvent`."
+    " at `/api/ws` takes `Subscribe` messages, or the parameters of `/api/events` in its address,"
+    " and sends the events of `StreamEvent`."
 )
 
 

@@ -89,8 +89,17 @@ class FileTree:
         finally:
             os.close(current)
 
+    @contextmanager
+    def _home(self, parts: Sequence[str]) -> Generator[int]:
+        """Open the folder that a file would be in; where there is none, there is no file."""
+        try:
+            with self._folder(parts[:-1]) as folder, _told(parts):
+                yield folder
+        except NotFoundError as error:
+            raise NotFoundError(f"no file {_shown(parts)}") from error
+
     def _read(self, parts: Sequence[str]) -> bytes:
-        with self._folder(parts[:-1]) as folder, _told(parts):
+        with self._home(parts) as folder:
             descriptor = os.open(
                 parts[-1], os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC, dir_fd=folder
             )
@@ -127,14 +136,14 @@ class FileTree:
         return self._write(parts, before + data)
 
     def _delete(self, parts: Sequence[str]) -> None:
-        with self._folder(parts[:-1]) as folder, _told(parts):
+        with self._home(parts) as folder:
             if stat.S_ISDIR(os.lstat(parts[-1], dir_fd=folder).st_mode):
                 os.rmdir(parts[-1], dir_fd=folder)
             else:
                 os.unlink(parts[-1], dir_fd=folder)
 
     def _stat(self, parts: Sequence[str]) -> FileReference:
-        with self._folder(parts[:-1]) as folder, _told(parts):
+        with self._home(parts) as folder:
             found = os.lstat(parts[-1], dir_fd=folder)
             if not stat.S_ISREG(found.st_mode):
                 raise NotFoundError(f"no file {_shown(parts)}")

@@ -121,11 +121,11 @@ class Door:
         """A client without the token."""
         return httpx2.AsyncClient(base_url=self.url, headers=headers)
 
-    def socket(self, **headers: str) -> websockets.connect:
+    def socket(self, *, query: str = "", **headers: str) -> websockets.connect:
         """Connect to the event stream; by default with the token."""
         if not headers:
             headers = {"Authorization": f"Bearer {TOKEN}"}
-        address = self.url.replace("http", "ws") + "/api/ws"
+        address = self.url.replace("http", "ws") + "/api/ws" + query
         return websockets.connect(
             address, additional_headers=headers, proxy=None, max_size=None, open_timeout=5
         )

@@ -11,7 +11,7 @@ from typing import Any
 import httpx2
 import pytest
 import websockets
-from websockets.exceptions import ConnectionClosed
+from websockets.exceptions import ConnectionClosed, InvalidStatus
 
 from retinue.server.options import ServerOptions
 from tests.acceptance.http.support import TOKEN, Door, opened
@@ -235,6 +235,36 @@ async def test_a_waiting_request_is_answered_when_the_server_goes(tmp_path: Path
         await asyncio.sleep(0.05)
         door.serving.cancel()
         assert (await asyncio.wait_for(waiting, 5))["fate"] == "running"
+
+
+async def test_a_socket_takes_the_parameters_of_the_stream(door: Door) -> None:
+    mine, other = await door.new_agent(), await door.new_agent()
+    async with door.socket() as client:
+        cursor = (await subscribe(client, after=None))["cursor"]
+    await door.talk(other, "not for me")
+    await door.talk(mine, "for me")
+    async with door.socket(query=f"?after={cursor}&agent={mine}") as client:
+        hello, *events = [await event_of(client) for _ in range(4)]
+    assert hello["type"] == "hello"
+    assert {event["agentId"] for event in events} == {mine}
+
+
+@pytest.mark.parametrize(
+    ("query", "status", "word"),
+    [
+        ("?cursor=1", 400, "unknown parameter 'cursor'"),
+        ("?after=x", 400, "after"),
+        (f"?agent={'a' * 24}", 404, "agent"),
+    ],
+)
+async def test_a_socket_refuses_parameters_that_it_does_not_take(
+    door: Door, query: str, status: int, word: str
+) -> None:
+    with pytest.raises(InvalidStatus) as refused:
+        async with door.socket(query=query):
+            pass
+    assert refused.value.response.status_code == status
+    assert word in refused.value.response.body.decode()
 
 
 async def test_a_logout_closes_the_browsers_sockets(door: Door) -> None:

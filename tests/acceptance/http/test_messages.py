@@ -202,3 +202,14 @@ async def test_messages_of_many_agents_are_answered_at_the_same_time(door: Door)
     agents = await asyncio.gather(*(door.new_agent() for _ in range(10)))
     outcomes = await asyncio.gather(*(door.talk(agent, f"from {agent}") for agent in agents))
     assert [o["reply"] for o in outcomes] == [f"You said: from {agent}" for agent in agents]
+
+
+async def test_an_attachment_that_is_not_there_is_told_also_of_an_agent_without_files(
+    door: Door,
+) -> None:
+    agent = await door.new_agent()
+    answer = await door.client.post(
+        f"/api/agents/{agent}/messages", json={"content": "x", "attachments": ["/nope.png"]}
+    )
+    assert answer.status_code == 400
+    assert "there is no file '/nope.png'" in answer.json()["error"]["message"]

@@ -40,7 +40,11 @@ def _settings(settings: Settings) -> list[Finding]:
     if settings.warnings:
         return [warn("settings", warning) for warning in settings.warnings]
     file = settings.project_dir / "retinue.toml"
-    return [ok("settings", str(file) if file.exists() else "defaults (there is no retinue.toml)")]
+    if not file.exists():
+        return [
+            ok("settings", "defaults, since there is no retinue.toml (`retinue init` writes one)")
+        ]
+    return [ok("settings", f"{file} has no mistakes")]
 
 
 def _secrets(settings: Settings, env: Mapping[str, str]) -> list[Finding]:
@@ -71,7 +75,7 @@ def _references(value: object) -> list[str]:
 def _server(project: Path) -> list[Finding]:
     server = find_server(project)
     if server is None:
-        return [ok("server", "not running")]
+        return [ok("server", "not running (`retinue serve` starts it)")]
     return [ok("server", f"running at {server.url}, process {server.pid}")]
 
 

@@ -18,7 +18,7 @@ _SANDBOX_TRIAL = ("bwrap", "--ro-bind", "/", "/", "--unshare-all", "true")
 def sandbox(settings: Settings) -> list[Finding]:
     """See whether shell commands can be locked in."""
     if not settings.tools.shell.enabled:
-        return [ok("sandbox", "the shell tool is switched off")]
+        return [ok("sandbox", "not needed: the shell tool is switched off")]
     if shutil.which("bwrap") is None:
         advice = (
             "install it (Debian: apt-get install bubblewrap), or set [tools.shell] enabled = false"
@@ -32,7 +32,7 @@ def sandbox(settings: Settings) -> list[Finding]:
         said = trial.stderr.decode("utf-8", "replace").strip()
         advice = "the kernel may forbid user namespaces here; the shell tool is refused"
         return [warn("sandbox", f"bubblewrap does not work: {said}", advice)]
-    return [ok("sandbox", "bubblewrap works")]
+    return [ok("sandbox", "bubblewrap works: shell commands of agents are locked in")]
 
 
 def web_app() -> list[Finding]:
@@ -40,8 +40,9 @@ def web_app() -> list[Finding]:
 
     index = Path(retinue.__file__).parent / "server" / "static" / "index.html"
     if index.is_file():
-        return [ok("web app", "built")]
-    return [warn("web app", "not built", "run `make web` in the repository")]
+        return [ok("web app", "there; the server shows it")]
+    advice = "run `make web` in the repository; all else works without it"
+    return [warn("web app", "not built: the server has no pages to show", advice)]
 
 
 def disk(data: Path) -> list[Finding]:

@@ -28,11 +28,13 @@ def _told(name: str, users: list[str], problems: list[Problem]) -> Finding:
     """Take the running server's word: it has the keys."""
     begin = f"model {name!r}: "
     message = next((one.message for one in problems if one.message.startswith(begin)), None)
-    return ok("models", _used_by(name, users)) if message is None else fail("models", message)
+    if message is not None:
+        return fail("models", message)
+    return ok("models", f"{_used_by(name, users)}: the running server can use it")
 
 
 def _used_by(name: str, users: list[str]) -> str:
-    return f"{name} (for {', '.join(users)})"
+    return f"{name} (named by {', '.join(users)})"
 
 
 def named_models(settings: Settings) -> dict[str, list[str]]:
@@ -63,7 +65,7 @@ async def _model(known: Models, name: str, users: list[str], *, is_online: bool)
         return fail("models", f"{by} did not answer within {_PATIENCE_SECONDS:.0f} s")
     except RetinueError as error:
         return fail("models", error.message)
-    return ok("models", by)
+    return ok("models", f"{by} can be used")
 
 
 async def _call(model: Model) -> None:

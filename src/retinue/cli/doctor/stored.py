@@ -30,8 +30,8 @@ async def store(client: Client) -> list[Finding]:
     return [
         ok(
             "store",
-            f"{facts.kind}, schema {facts.schema}: {plural(facts.agents, 'agent')}, "
-            f"{size(facts.bytes)}{open_items}",
+            f"can be read and written: {plural(facts.agents, 'agent')}, {size(facts.bytes)}"
+            f"{open_items} ({facts.kind}, schema {facts.schema})",
         )
     ]
 
@@ -44,7 +44,9 @@ async def definitions(client: Client, *, told: Collection[str] = ()) -> list[Fin
         for problem in found.problems
         if problem.message not in told
     ]
-    return problems or [ok("definitions", plural(len(found.definitions), "definition"))]
+    return problems or [
+        ok("definitions", f"all load: {plural(len(found.definitions), 'definition')}")
+    ]
 
 
 async def mirror(client: Client, data: Path) -> list[Finding]:
@@ -63,7 +65,7 @@ async def mirror(client: Client, data: Path) -> list[Finding]:
         if cursor is None:
             break
     if not behind:
-        return [ok("folders", f"{plural(compared, 'agent')} as in the store")]
+        return [ok("folders", f"the plain copies of {plural(compared, 'agent')} are up to date")]
     names = ", ".join(behind[:_SHOWN]) + (" …" if len(behind) > _SHOWN else "")
     advice = "start `retinue serve`: it brings them up to date"
     return [warn("folders", f"{plural(len(behind), 'folder')} behind the store: {names}", advice)]

@@ -15,7 +15,7 @@ from retinue.errors import RetinueError
 from retinue.events import Event, encode_event
 from retinue.ids import AgentId, OwnerId
 from retinue.server.auth import Principal, unauthorized
-from retinue.server.decoding import decode_json
+from retinue.server.decoding import decode_json, decode_query
 from retinue.server.endpoints import (
     PRINCIPAL,
     AnyEndpoint,
@@ -24,6 +24,7 @@ from retinue.server.endpoints import (
     Services,
     known_agent_id,
 )
+from retinue.server.errors import error_response
 from retinue.server.live import cancelled, pump
 from retinue.server.wire import EventsQuery, Nothing, Subscribe
 
@@ -61,11 +62,13 @@ class _Socket:
         self._ending = asyncio.get_running_loop().create_future()
         self._pumping: asyncio.Task[None] | None = None
 
-    async def run(self) -> None:
+    async def run(self, first: AsyncIterator[Event] | None) -> None:
         """Serve the client until it, the stream or the server ends."""
         live = self._services.live
         leave = live.join(self._principal.session)
         await self._socket.accept()
+        if first is not None:
+            self._pumping = asyncio.create_task(self._pump(first))
         tasks = [asyncio.create_task(self._read()), asyncio.create_task(self._leave(leave))]
         try:
             code, reason = await self._ending
@@ -132,12 +135,29 @@ class _Socket:
                 await self._socket.close(code, short)
 
 
+async def _first_subscription(
+    socket: WebSocket, services: Services, principal: Principal
+) -> AsyncIterator[Event] | None:
+    """Subscribe to what the address asks for, as with server-sent events; without, to nothing."""
+    asked: bytes = socket.scope["query_string"]
+    if not asked:
+        return None
+    query = decode_query(asked, EventsQuery)
+    agent_id = await _watched_agent(services, principal.owner, query.agent)
+    return services.engine.subscribe(principal.owner, after=query.after, agent_id=agent_id)
+
+
 def socket_route(services: Services) -> WebSocketRoute:
     async def connect(socket: WebSocket) -> None:
         principal: Principal | None = socket.scope[PRINCIPAL]
         if principal is None:
             raise unauthorized()
-        await _Socket(socket, services, principal).run()
+        try:
+            first = await _first_subscription(socket, services, principal)
+        except RetinueError as error:
+            await socket.send_denial_response(error_response(error))
+            return
+        await _Socket(socket, services, principal).run(first)
 
     return WebSocketRoute("/api/ws", connect)
 

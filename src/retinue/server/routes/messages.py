@@ -80,7 +80,10 @@ async def _attached(call: Call[Nothing, NewMessage]) -> Sequence[FileReference]:
     for number, path in enumerate(call.body.attachments):
         try:
             found.append(await tree.stat(path))
-        except (NotFoundError, UsageError) as error:
+        except NotFoundError:
+            missing = NotFoundError(f"there is no file {path!r} of this agent: upload it first")
+            raise _not_attachable(f"attachments[{number}]", missing) from None
+        except UsageError as error:
             raise _not_attachable(f"attachments[{number}]", error) from None
     return found
 
