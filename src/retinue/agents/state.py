@@ -53,6 +53,9 @@ class Turn(Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True
     crashes: int = 0  # processes that died in this turn, one soon after the other
     crashed_at_step: int = 0
     on_trial: bool = False  # it runs as the only one that processes died in: the next is its own
+    calls_unbegun: bool = (
+        False  # a process that ended in good order had begun none of the open ones
+    )
     overflowed: bool = False  # the provider's overflow was answered once
 
 

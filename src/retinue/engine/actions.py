@@ -28,7 +28,7 @@ class View(Struct, frozen=True, kw_only=True):
     pressure: Pressure
     can_compact: bool  # there is something old enough to sum up, and the last try did not fail
     can_prune: bool  # there is a whole exchange that could be dropped
-    is_recovered: bool  # the open calls were begun by a process that is gone
+    is_in_doubt: bool  # the first open call may have been begun, and nobody saw its end
     now: datetime
     limits: Limits
 
@@ -143,7 +143,7 @@ def _go_on(view: View, turn: Turn) -> Action:
             reason=f"the process died {turn.crashes} times while working on this message",
         )
     if view.open_calls:
-        in_doubt = view.open_calls[0] if view.is_recovered else None
+        in_doubt = view.open_calls[0] if view.is_in_doubt else None
         return RunTools(calls=view.open_calls, in_doubt=in_doubt)
     if view.answer is not None and view.answer.seq >= turn.first_seq and ends_turn(view.answer):
         return Answered(by=view.answer)

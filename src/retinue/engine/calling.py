@@ -104,7 +104,7 @@ class ModelCaller:
         )
         if ends_turn(record):
             steps.answered(draft, warm, record, self._committer.connectors)
-        warm.is_recovered = False
+        warm.is_in_doubt = False
         await self._committer.commit(warm, draft, "response")
 
     async def _answer(self, warm: Warm, plan: Plan, model: Model, narrator: Narrator) -> Completed:

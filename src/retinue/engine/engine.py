@@ -278,6 +278,8 @@ class Engine:
 
     async def _order(self, owner: OwnerId, agent_id: AgentId, order: Order) -> bool:
         agent = await self.store.agent(owner, agent_id)
+        if self._runner.is_stopping:
+            raise BusyError("the server is stopping; try again")
         done: asyncio.Future[bool] = asyncio.get_running_loop().create_future()
         command = Command(order=order, done=done)
         warm = self._warm.get(agent_id)

@@ -27,6 +27,7 @@ from retinue.engine.equipment import Equipment
 from retinue.engine.making_room import RoomMaker
 from retinue.engine.tool_running import ToolRunner
 from retinue.engine.warm import Change, Command, CompactNow, Delete, Reset, Stop, Warm
+from retinue.errors import StoreError
 from retinue.stores.port import Store
 
 logger = logging.getLogger(__name__)
@@ -54,6 +55,10 @@ class Runner:
         self._caller = caller
         self._tools = tools
 
+    @property
+    def is_stopping(self) -> bool:
+        return self._committer.is_stopping
+
     def begin_stopping(self) -> None:
         self._committer.is_stopping = True
 
@@ -71,6 +76,8 @@ class Runner:
         if self.is_suspect(warm):
             await self._put_on_trial(warm, True)
         seconds = await self._work(warm)
+        if self._committer.is_stopping and warm.history.open_calls and not warm.is_in_doubt:
+            await self._note_unbegun(warm)
         if warm.state.turn is not None and warm.state.turn.on_trial and not warm.is_deleted:
             await self._put_on_trial(warm, False)
         return seconds
@@ -79,6 +86,15 @@ class Runner:
         draft = self._committer.draft(warm)
         steps.tried(draft, on_trial=on_trial)
         await self._committer.commit(warm, draft)
+
+    async def _note_unbegun(self, warm: Warm) -> None:
+        """Write down that no open call was begun; without that the next process has to doubt."""
+        draft = self._committer.draft(warm)
+        steps.noted_unbegun(draft, True)
+        try:
+            await self._committer.commit(warm, draft)
+        except StoreError as error:
+            logger.warning("calls that never ran will be in doubt", extra={"error": error.message})
 
     async def _work(self, warm: Warm) -> float | None:
         while not self._committer.is_stopping:
@@ -132,7 +148,7 @@ class Runner:
             pressure=pressure,
             can_compact=pressure != "low" and self._room.can_compact(warm),
             can_prune=pressure == "full" and self._room.can_prune(warm),
-            is_recovered=warm.is_recovered,
+            is_in_doubt=warm.is_in_doubt,
             now=self._clock.now(),
             limits=self._equipment.limits,
         )

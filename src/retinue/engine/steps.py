@@ -192,7 +192,7 @@ def failed(draft: Draft, warm: Warm, code: str, reason: str, connectors: Mapping
     """The turn ends without an answer: every item fails, and the reply says what happened."""
     turn = draft.state.turn
     assert turn is not None
-    in_doubt = warm.history.open_calls[:1] if warm.is_recovered else ()
+    in_doubt = warm.history.open_calls[:1] if warm.is_in_doubt else ()
     for call in in_doubt:
         draft.add(closing(call, "unknown", UNKNOWN_OUTCOME))
     for call in warm.history.open_calls[len(in_doubt) :]:
@@ -279,6 +279,14 @@ def tried(draft: Draft, *, on_trial: bool) -> None:
     turn = draft.state.turn
     assert turn is not None
     draft.state = structs.replace(draft.state, turn=structs.replace(turn, on_trial=on_trial))
+
+
+def noted_unbegun(draft: Draft, are_unbegun: bool) -> None:
+    """The open calls are known not to have been begun, or may be from here on."""
+    turn = draft.state.turn
+    assert turn is not None
+    turn = structs.replace(turn, calls_unbegun=are_unbegun)
+    draft.state = structs.replace(draft.state, turn=turn)
 
 
 def patched(draft: Draft, patch: AgentPatch) -> None:

@@ -42,7 +42,14 @@ class ToolRunner:
         tools = self._equipment.tools
         allowed = action.calls[: self._equipment.limits.calls_per_response]
 
+        turn = warm.state.turn
+        if turn is not None and turn.calls_unbegun:
+            draft = self._committer.draft(warm)
+            steps.noted_unbegun(draft, False)
+            await self._committer.commit(warm, draft)
+
         async def run(call: CallPart) -> CallResult:
+            warm.is_in_doubt = True
             show = self._progress(warm, call)
             return await self._tooling.run(
                 warm, plan, call, tools=tools, is_in_doubt=call is action.in_doubt, show=show
@@ -57,7 +64,7 @@ class ToolRunner:
                 result = await self._committer.interruptibly(warm, run(call), is_tool=True)
                 reach("tool:after")
                 await self._commit_result(warm, call, result)
-                warm.is_recovered = False
+                warm.is_in_doubt = False
                 if warm.commands or self._committer.is_stopping:
                     return
         await self._skip(warm, action.calls[len(allowed) :])

@@ -136,7 +136,9 @@ class Warm:
         self.context = Context(snapshot.records)
         self.waiting: list[Item] = []
         self._last_item_seq = 0
-        self.is_recovered = agent.state.turn is not None
+        turn = agent.state.turn
+        # The first open call may have been begun, and nobody saw its end.
+        self.is_in_doubt = turn is not None and not turn.calls_unbegun
         self.compaction_failed_at = -1  # the seq at which summing up failed last
         self.model_limit: int | None = None  # tokens, of the model that is used
         self.overhead = 0  # characters of the system prompt and the tools

@@ -61,7 +61,7 @@ def view(**changes: Any) -> View:
         pressure="low",
         can_compact=False,
         can_prune=False,
-        is_recovered=False,
+        is_in_doubt=False,
         now=NOW,
         limits=Limits(steps=10, crash_attempts=3, gather_seconds=0.2),
     )
@@ -98,7 +98,7 @@ WORKING: list[tuple[str, View, Action]] = [
     ("tools are due", view(turn=TURN, open_calls=CALLS), RunTools(calls=CALLS, in_doubt=None)),
     (
         "tools were due when the process died",
-        view(turn=TURN, open_calls=CALLS, is_recovered=True),
+        view(turn=TURN, open_calls=CALLS, is_in_doubt=True),
         RunTools(calls=CALLS, in_doubt=CALLS[0]),
     ),
     (
@@ -242,7 +242,7 @@ _views = st.builds(
     pressure=_pressures,
     can_compact=st.booleans(),
     can_prune=st.booleans(),
-    is_recovered=st.booleans(),
+    is_in_doubt=st.booleans(),
 )
 
 

@@ -375,3 +375,11 @@ async def test_a_command_that_is_under_way_at_shutdown_is_told(start: Start) -> 
     await kit.engine.stop()
     with pytest.raises(BusyError):
         await asyncio.wait_for(compacting, 2)
+
+
+async def test_a_command_to_an_engine_that_was_stopped_is_refused(start: Start) -> None:
+    kit = await start([])
+    agent = await kit.agent()
+    await kit.engine.stop()
+    with pytest.raises(BusyError, match="stopping"):
+        await asyncio.wait_for(kit.engine.reset(agent.owner, agent.id), 2)

@@ -14,7 +14,7 @@ from retinue.testing.kit import Kit
 from retinue.tools.function import tool
 from retinue.tools.port import Effect, Tool, ToolContext
 from tests.unit.engine.conftest import Start
-from tests.unit.engine.support import Gate, calls, tool_then_answer
+from tests.unit.engine.support import Gate, calls, counted_tool, gated, tool_then_answer
 
 
 class Effects:
@@ -219,6 +219,59 @@ async def test_an_agent_that_only_waits_is_not_blamed_for_deaths(
         await clock.someone_sleeps(400)
     clock.advance(500)
     assert (await kit.outcome(receipt)).reply == "ok"
+
+
+async def test_a_call_that_a_clean_stop_came_before_simply_runs_later(start: Start) -> None:
+    gate = Gate()
+    ran: list[str] = []
+    kit = await start(
+        [calls("gated", "second", "third"), "done"],
+        tools=[gated(gate), counted_tool(ran, "second"), counted_tool(ran, "third")],
+    )
+    agent = await kit.agent()
+    receipt = await kit.post(agent, "go")
+    await gate.reached.wait()
+    restarting = asyncio.ensure_future(kit.restart())
+    await asyncio.sleep(0)
+    gate.opened.set()
+    await restarting
+    assert (await kit.outcome(receipt)).reply == "done"
+    assert (gate.count, ran) == (1, ["second", "third"])
+    results = [r.status for r in await kit.records(agent) if isinstance(r, ToolRecord)]
+    assert results == ["ok", "ok", "ok"]
+
+
+async def test_a_call_that_ran_after_a_clean_stop_is_in_doubt_after_a_crash(start: Start) -> None:
+    first, second = Gate(), Gate()
+    kit = await start(
+        [calls("gated", "second"), "done"], tools=[gated(first), gated(second, name="second")]
+    )
+    agent = await kit.agent()
+    receipt = await kit.post(agent, "go")
+    await first.reached.wait()
+    restarting = asyncio.ensure_future(kit.restart())
+    await asyncio.sleep(0)
+    first.opened.set()
+    await restarting
+    await second.reached.wait()
+    await kit.crash()
+    assert (await kit.outcome(receipt)).reply == "done"
+    assert second.count == 1
+    results = [r.status for r in await kit.records(agent) if isinstance(r, ToolRecord)]
+    assert results == ["ok", "unknown"]
+
+
+async def test_a_call_that_a_clean_stop_broke_off_is_in_doubt(start: Start) -> None:
+    gate = Gate()
+    kit = await start([calls("gated"), "done"], tools=[gated(gate)])
+    agent = await kit.agent()
+    receipt = await kit.post(agent, "go")
+    await gate.reached.wait()
+    await kit.engine.stop(patience_seconds=0)
+    await kit.store.close()
+    await kit.open()
+    assert (await kit.outcome(receipt)).reply == "done"
+    assert gate.count == 1
 
 
 async def test_a_clean_restart_is_no_crash(start: Start) -> None:
