@@ -4,6 +4,7 @@ import gc
 import os
 import secrets
 from collections.abc import Mapping, Sequence
+from contextlib import AsyncExitStack
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -79,21 +80,23 @@ async def open_app(
     starts: bool = True,
     rebuilds: bool = False,
 ) -> App:
-    """Open a project's store and, unless told otherwise, begin to work."""
+    """Open a project's store and, unless told otherwise, begin to work.
+
+    What was opened before something failed is closed again.
+    """
     extras = extras or Extras()
     settings = extras.settings or load_settings(project_dir, env)
     store = SqliteStore(settings.data_dir, clock=extras.clock)
     rebuilt = await open_or_rebuild(store, is_forced=rebuilds)
-    try:
-        app = await _assembled(settings, store, env, extras)
+    async with AsyncExitStack() as opened:
+        opened.push_async_callback(store.close)
+        app = await _assembled(settings, store, env, extras, opened)
         app.rebuilt = rebuilt
         if starts:
             app.mcp.start()
             await app.mirror.start()
             await app.engine.start()
-    except BaseException:
-        await store.close()
-        raise
+        opened.pop_all()
     return app
 
 
@@ -104,9 +107,14 @@ def tune_process() -> None:
 
 
 async def _assembled(
-    settings: Settings, store: SqliteStore, env: Mapping[str, str], extras: Extras
+    settings: Settings,
+    store: SqliteStore,
+    env: Mapping[str, str],
+    extras: Extras,
+    opened: AsyncExitStack,
 ) -> App:
     mcp = McpToolbox(settings.mcp, clock=extras.clock, project_dir=settings.project_dir)
+    opened.push_async_callback(mcp.close)
     toolbox = _toolbox(settings, mcp, extras)
     await toolbox.tools()  # so that definitions can be checked against what there is
     models = ModelRegistry.from_settings(settings, env, clock=extras.clock, extra=extras.models)
