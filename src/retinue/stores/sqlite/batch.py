@@ -1,6 +1,7 @@
-"""The rows of one group, written with one statement for each table."""
+"""The rows of one group, written with one statement where nothing unusual is among them."""
 
 import sqlite3
+from collections.abc import Sequence
 from typing import Any
 
 import msgspec
@@ -30,6 +31,12 @@ class Bodies:
         return b"".join(self._parts)
 
 
+def prepare(connection: sqlite3.Connection) -> None:
+    """Make what a batch is written through; it is the connection's own and not stored."""
+    connection.execute(WRITING["create_batch"])
+    connection.execute(WRITING["create_batch_trigger"])
+
+
 class Batch:
     """Rows to insert and update, gathered while a group is worked out."""
 
@@ -38,12 +45,11 @@ class Batch:
         self.states: dict[int, Entry] = {}  # only the state changed
         self.details: dict[int, Entry] = {}  # the state and what is indexed
         self.records: list[tuple[int, int, int, int]] = []
-        self.record_bodies = Bodies()
         self.items: list[tuple[Any, ...]] = []
-        self.item_bodies = Bodies()
         self.fates: dict[int, tuple[Any, ...]] = {}  # by item
         self.changes: list[tuple[Any, ...]] = []
         self.deliveries: list[tuple[Any, ...]] = []
+        self.bodies = Bodies()  # of records and items
         self.audit: list[tuple[Any, ...]] = []
         self.offsets: dict[str, str] = {}
         self.deleted: list[int] = []
@@ -51,48 +57,40 @@ class Batch:
 
     @property
     def is_empty(self) -> bool:
-        return not (
-            self.changes
-            or self.details
-            or self.statements
-            or self.offsets
-            or self.audit
-            or self.deliveries
-        )
+        return not (self.changes or self.details or self.deliveries or self.is_unusual)
+
+    @property
+    def is_unusual(self) -> bool:
+        """Whether it takes more than one statement, and therefore a transaction around them."""
+        return bool(self.audit or self.offsets or self.deleted or self.statements)
 
     def write(self, connection: sqlite3.Connection) -> None:
         """Write everything; later statements may rely on the rows of earlier ones."""
-        run = connection.execute
-        if self.agents:
-            run(WRITING["insert_agents"], (_text(self.agents),))
-        if self.records:
-            run(WRITING["insert_records"], (_text(self.records), self.record_bodies.joined()))
-        if self.items:
-            run(WRITING["insert_items"], (_text(self.items), self.item_bodies.joined()))
-        if self.fates:
-            run(WRITING["update_items"], (_text(list(self.fates.values())),))
-        if self.states or self.details:
-            self._write_agents(connection)
-        if self.deliveries:
-            run(WRITING["insert_deliveries"], (_text(self.deliveries),))
-        if self.changes:
-            run(WRITING["insert_changes"], (self.changes[-1][0], _encode(self.changes)))
-        self._write_rare(connection)
+        if self.changes or self.details or self.deliveries:
+            connection.execute(WRITING["write_batch"], self._parts())
+        if self.is_unusual:
+            self._write_rare(connection)
 
-    def _write_agents(self, connection: sqlite3.Connection) -> None:
-        details = self.details
-        bodies = Bodies()
-        rows = [
+    def _parts(self) -> tuple[object, ...]:
+        bodies, details = self.bodies, self.details
+        states = [
             (number, *bodies.add(entry.encoded))
             for number, entry in self.states.items()
             if number not in details
         ]
-        if rows:
-            connection.execute(WRITING["update_states"], (_text(rows), bodies.joined()))
-        if details:
-            bodies = Bodies()
-            full = [(*entry.details(), *bodies.add(entry.encoded)) for entry in details.values()]
-            connection.execute(WRITING["update_details"], (_text(full), bodies.joined()))
+        full = [(*entry.details(), *bodies.add(entry.encoded)) for entry in details.values()]
+        return (
+            _rows(self.agents),
+            _rows(self.records),
+            _rows(self.items),
+            _rows(list(self.fates.values())),
+            _rows(states),
+            _rows(full),
+            _rows(self.deliveries),
+            self.changes[-1][0] if self.changes else None,
+            _encode(self.changes),
+            bodies.joined(),
+        )
 
     def _write_rare(self, connection: sqlite3.Connection) -> None:
         if self.offsets:
@@ -109,3 +107,7 @@ class Batch:
 
 def _text(rows: object) -> str:
     return _encode(rows).decode()
+
+
+def _rows(rows: Sequence[object]) -> str | None:
+    return _text(rows) if rows else None

@@ -366,7 +366,7 @@ class Group:
                 owner,
                 dedupe_key,
                 digest,
-                *self.batch.item_bodies.add(body),
+                *self.batch.bodies.add(body),
             )
         )
 
@@ -400,7 +400,7 @@ class Group:
         return entry
 
     def _append(self, entry: Entry, records: Sequence[bytes]) -> None:
-        rows, bodies = self.batch.records, self.batch.record_bodies
+        rows, bodies = self.batch.records, self.batch.bodies
         number, seq = entry.number, entry.next_seq
         for body in records:
             rows.append((number, seq, *bodies.add(body)))

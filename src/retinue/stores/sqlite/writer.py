@@ -12,6 +12,7 @@ from retinue.agents.descriptor import decode_descriptor, identity_of
 from retinue.errors import RetinueError, StoreDamagedError, StoreFullError
 from retinue.failpoints import IS_ARMED, reach
 from retinue.stores.port import Change, NewAgent, Post
+from retinue.stores.sqlite.batch import Batch, prepare
 from retinue.stores.sqlite.checking import KnownKeys
 from retinue.stores.sqlite.files import connect, store_error
 from retinue.stores.sqlite.group import Counters, Group
@@ -119,6 +120,7 @@ class Writer:
         self._waiting: SimpleQueue[Operation | None] = SimpleQueue()
         self._warm = WarmAgents()
         self._counters = self._read_counters()
+        prepare(connection)
         for row in connection.execute(WRITING["load_set_aside"]):
             self._warm.set_aside(*row)
         self._thread = threading.Thread(target=self._run, name="retinue-store", daemon=True)
@@ -204,12 +206,7 @@ class Writer:
                 outcomes.append((operation, None, error))
             has_checkpoint = has_checkpoint or isinstance(operation, Checkpoint)
         if not group.batch.is_empty:
-            connection.execute("BEGIN IMMEDIATE")
-            group.batch.write(connection)
-            self._prune()
-            if IS_ARMED:
-                _reach(operations, "written")
-            connection.execute("COMMIT")
+            self._commit(group.batch, operations)
             self.groups += 1
         if has_checkpoint:
             connection.execute("PRAGMA wal_checkpoint(PASSIVE)").fetchall()
@@ -247,6 +244,20 @@ class Writer:
             KnownSchedules(self._connection, needs.schedules),
         )
 
+    def _commit(self, batch: Batch, operations: Sequence[Operation]) -> None:
+        """Put the group on disk; a single statement is a transaction by itself."""
+        connection = self._connection
+        is_single = not (batch.is_unusual or self._has_old_changes or IS_ARMED)
+        if is_single:
+            batch.write(connection)
+            return
+        connection.execute("BEGIN IMMEDIATE")
+        batch.write(connection)
+        self._prune()
+        if IS_ARMED:
+            _reach(operations, "written")
+        connection.execute("COMMIT")
+
     def _known_keys(self, wanted: set[tuple[str, str]]) -> KnownKeys:
         keys = KnownKeys()
         if wanted:
@@ -258,15 +269,18 @@ class Writer:
             self._warm.load(self._connection, {row[2] for row in rows}, set())
         return keys
 
+    @property
+    def _has_old_changes(self) -> bool:
+        """Whether there are enough changes too old to keep."""
+        old = self._counters.cursor - self._changes_kept - self._counters.floor
+        return old >= (_PRUNE if self._changes_kept >= _PRUNE else 1)
+
     def _prune(self) -> None:
-        counters = self._counters
-        oldest = counters.cursor - self._changes_kept
-        if oldest - counters.floor >= _PRUNE or (
-            oldest > counters.floor and self._changes_kept < _PRUNE
-        ):
+        if self._has_old_changes:
+            oldest = self._counters.cursor - self._changes_kept
             self._connection.execute(WRITING["prune_changes"], (oldest,))
             self._connection.execute(WRITING["set_meta"], ("feed_floor", str(oldest)))
-            counters.floor = oldest
+            self._counters.floor = oldest
 
     def _read_counters(self) -> Counters:
         agent, item, cursor = self._connection.execute(WRITING["load_counters"]).fetchone()
@@ -286,6 +300,7 @@ class Writer:
     def _reopen(self) -> None:
         try:
             connection = connect(self._data, is_writer=True)
+            prepare(connection)
         except (sqlite3.Error, OSError):
             return
         self._connection.close()

@@ -1,72 +1,83 @@
--- Each statement takes all rows of a group at once: a JSON array of arrays, and one blob from which
--- the rows cut their bodies. A statement per row would hand the interpreter lock back and forth.
+-- Statements take all their rows at once, as a JSON array of arrays. What nearly every group writes is
+-- one statement altogether: a group is a row of a view, and the view's trigger puts its parts into
+-- their tables, cutting bodies from one blob. Each statement more would hand the interpreter lock
+-- over to the event loop and wait to get it back.
 
--- name: insert_agents
-INSERT INTO agents (
-    number, id, owner, identity, kind, descriptor, definition, lifecycle, epoch, context_from,
-    pinned, active_at, last_user_at, has_turn, state
+-- name: write_batch
+INSERT INTO batch (
+    agents, records, items, fates, states, details, deliveries, cursor, changes, bodies
 )
-SELECT
-    value ->> 0, value ->> 1, value ->> 2, value ->> 3, value ->> 4,
-    CAST(value ->> 5 AS BLOB), value ->> 6, value ->> 7, value ->> 8, value ->> 9,
-    value ->> 10, value ->> 11, value ->> 12, value ->> 13,
-    CAST(value ->> 14 AS BLOB)
-FROM json_each(?1);
+VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10);
 
--- name: update_states
-UPDATE agents
-SET state = substr(?2, entry.value ->> 1, entry.value ->> 2)
-FROM json_each(?1) AS entry
-WHERE agents.number = entry.value ->> 0;
-
--- name: update_details
-UPDATE agents
-SET
-    definition = entry.value ->> 1,
-    lifecycle = entry.value ->> 2,
-    epoch = entry.value ->> 3,
-    context_from = entry.value ->> 4,
-    pinned = entry.value ->> 5,
-    active_at = entry.value ->> 6,
-    last_user_at = entry.value ->> 7,
-    has_turn = entry.value ->> 8,
-    state = substr(?2, entry.value ->> 9, entry.value ->> 10)
-FROM json_each(?1) AS entry
-WHERE agents.number = entry.value ->> 0;
-
--- name: insert_records
-INSERT INTO records (agent, seq, body)
-SELECT value ->> 0, value ->> 1, substr(?2, value ->> 2, value ->> 3)
-FROM json_each(?1);
-
--- name: insert_items
-INSERT INTO items (
-    number, id, agent, seq, kind, silent, admitted_at, fate, reason, reply_seq, ended_at,
-    owner, dedupe_key, digest, body
+-- name: create_batch
+CREATE TEMP VIEW batch (
+    agents, records, items, fates, states, details, deliveries, cursor, changes, bodies
 )
-SELECT
-    value ->> 0, value ->> 1, value ->> 2, value ->> 3, value ->> 4, value ->> 5, value ->> 6,
-    value ->> 7, value ->> 8, value ->> 9, value ->> 10, value ->> 11, value ->> 12, value ->> 13,
-    substr(?2, value ->> 14, value ->> 15)
-FROM json_each(?1);
+AS SELECT NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL;
 
--- name: update_items
-UPDATE items
-SET
-    fate = entry.value ->> 1,
-    reason = entry.value ->> 2,
-    reply_seq = entry.value ->> 3,
-    ended_at = entry.value ->> 4
-FROM json_each(?1) AS entry
-WHERE items.number = entry.value ->> 0;
+-- name: create_batch_trigger
+CREATE TEMP TRIGGER write_batch INSTEAD OF INSERT ON batch
+BEGIN
+    INSERT INTO agents (
+        number, id, owner, identity, kind, descriptor, definition, lifecycle, epoch, context_from,
+        pinned, active_at, last_user_at, has_turn, state
+    )
+    SELECT
+        value ->> 0, value ->> 1, value ->> 2, value ->> 3, value ->> 4,
+        CAST(value ->> 5 AS BLOB), value ->> 6, value ->> 7, value ->> 8, value ->> 9,
+        value ->> 10, value ->> 11, value ->> 12, value ->> 13,
+        CAST(value ->> 14 AS BLOB)
+    FROM json_each(NEW.agents);
 
--- name: insert_changes
-INSERT INTO changes (cursor, body) VALUES (?1, ?2);
+    INSERT INTO records (agent, seq, body)
+    SELECT value ->> 0, value ->> 1, substr(NEW.bodies, value ->> 2, value ->> 3)
+    FROM json_each(NEW.records);
 
--- name: insert_deliveries
-INSERT INTO deliveries (agent, key, connector, channel, text, attempts, due_at, error)
-SELECT value ->> 0, value ->> 1, value ->> 2, value ->> 3, value ->> 4, 0, value ->> 5, ''
-FROM json_each(?1);
+    INSERT INTO items (
+        number, id, agent, seq, kind, silent, admitted_at, fate, reason, reply_seq, ended_at,
+        owner, dedupe_key, digest, body
+    )
+    SELECT
+        value ->> 0, value ->> 1, value ->> 2, value ->> 3, value ->> 4, value ->> 5, value ->> 6,
+        value ->> 7, value ->> 8, value ->> 9, value ->> 10, value ->> 11, value ->> 12,
+        value ->> 13, substr(NEW.bodies, value ->> 14, value ->> 15)
+    FROM json_each(NEW.items);
+
+    UPDATE items
+    SET
+        fate = entry.value ->> 1,
+        reason = entry.value ->> 2,
+        reply_seq = entry.value ->> 3,
+        ended_at = entry.value ->> 4
+    FROM json_each(NEW.fates) AS entry
+    WHERE items.number = entry.value ->> 0;
+
+    UPDATE agents
+    SET state = substr(NEW.bodies, entry.value ->> 1, entry.value ->> 2)
+    FROM json_each(NEW.states) AS entry
+    WHERE agents.number = entry.value ->> 0;
+
+    UPDATE agents
+    SET
+        definition = entry.value ->> 1,
+        lifecycle = entry.value ->> 2,
+        epoch = entry.value ->> 3,
+        context_from = entry.value ->> 4,
+        pinned = entry.value ->> 5,
+        active_at = entry.value ->> 6,
+        last_user_at = entry.value ->> 7,
+        has_turn = entry.value ->> 8,
+        state = substr(NEW.bodies, entry.value ->> 9, entry.value ->> 10)
+    FROM json_each(NEW.details) AS entry
+    WHERE agents.number = entry.value ->> 0;
+
+    INSERT INTO deliveries (agent, key, connector, channel, text, attempts, due_at, error)
+    SELECT value ->> 0, value ->> 1, value ->> 2, value ->> 3, value ->> 4, 0, value ->> 5, ''
+    FROM json_each(NEW.deliveries);
+
+    INSERT INTO changes (cursor, body)
+    SELECT NEW.cursor, NEW.changes WHERE NEW.cursor IS NOT NULL;
+END;
 
 -- name: insert_audit
 INSERT INTO audit (agent, owner, at, action, detail)
