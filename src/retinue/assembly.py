@@ -10,6 +10,7 @@ from pathlib import Path
 
 from retinue.clock import Clock, SystemClock
 from retinue.definitions.catalog import Catalog, KnownModels
+from retinue.engine.collaboration.toolbox import COLLABORATION_TOOLS
 from retinue.engine.delivery import Deliver
 from retinue.engine.engine import Engine
 from retinue.engine.wiring import World
@@ -122,7 +123,7 @@ async def _assembled(
         lambda: Catalog(
             settings.project_dir,
             extras.clock,
-            known_tools=lambda: [*toolbox.names(), *_MCP_NAMES],
+            known_tools=lambda: [*toolbox.names(), *COLLABORATION_TOOLS, *_MCP_NAMES],
             known_models=KnownModels(problem=models.problem, default=settings.model),
         ),
         name="load definitions",

@@ -81,8 +81,11 @@ class CallPart(
 
 Part = TextPart | ThinkingPart | CallPart
 
-ToolStatus = Literal["ok", "error", "refused", "cancelled", "interrupted", "unknown", "skipped"]
-"""How a call ended; `unknown` = it may have happened, and nobody can tell."""
+ToolStatus = Literal[
+    "ok", "error", "refused", "cancelled", "interrupted", "unknown", "skipped", "pending"
+]
+"""How a call ended; `unknown` = it may have happened, and nobody can tell; `pending` = its outcome
+will come as a message of its own."""
 
 
 class Record(

@@ -36,7 +36,7 @@ _GAP = (
     r"\u2060-\u206f\u3164\ufe00-\ufe0f\ufeff\uffa0\U000e0000-\U000e0fff]*"
 )
 _FRAME = re.compile(rf"<({_GAP}system_message)", re.IGNORECASE)
-_GOOD = frozenset({"ok"})
+_GOOD = frozenset({"ok", "pending"})
 
 
 class Context:

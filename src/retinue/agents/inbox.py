@@ -6,11 +6,13 @@ from typing import Literal
 from msgspec import Struct
 
 from retinue.agents.fate import Fate
-from retinue.ids import AgentId, ItemId
-from retinue.messages import FileReference
+from retinue.ids import AgentId, CallId, ItemId
+from retinue.messages import FileReference, ToolStatus
 
-ItemKind = Literal["message", "system"]
-"""`message` = a person's words; `system` = an agent's or the engine's."""
+ItemKind = Literal["message", "system", "answer", "withdrawal", "ending"]
+"""`message` = words to answer, a person's or a delegating agent's; `system` = an agent's or the
+engine's notice; `answer` = what became of something that this agent asked for; `withdrawal` = an
+earlier item is no longer wanted; `ending` = the agent's parent ended, and so does it."""
 
 
 class Sender(Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
@@ -22,12 +24,48 @@ class Sender(Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=Tr
     message_ids: list[str] = []  # as the connector numbers them
 
 
+class ReplyTo(Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
+    """Who delegated an item, and the call that is told its outcome."""
+
+    agent_id: AgentId
+    call: CallId
+    mode: Literal["sync", "async"]
+    created: bool = False  # the session was made for this item
+
+
+class Answer(Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
+    """The result of a call that waits for it; the item's text says the same to one that does not.
+
+    `runs` lets the call run now instead: somebody approved it.
+    """
+
+    call: CallId
+    text: str = ""
+    status: ToolStatus = "ok"
+    runs: bool = False
+    grants: list[str] = []  # permissions that the agent holds from now on
+    approves: list[str] = []  # digests of calls that may run once without being asked about
+
+
+class Trail(Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
+    """How a message came here: the delegations that wait for it, and hops since a person spoke."""
+
+    agents: list[AgentId] = []
+    definitions: list[str] = []  # of these agents
+    hops: int = 0
+
+
 class ItemBody(Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
     """What the item says."""
 
     text: str
     sender: Sender
     files: list[FileReference] = []
+    trail: Trail | None = None
+    reply_to: ReplyTo | None = None
+    report_to: AgentId | None = None  # is told the outcome as a system message
+    answer: Answer | None = None  # of kind `answer`
+    about: ItemId | None = None  # the item that a withdrawal means
 
 
 class Item(Struct, frozen=True, kw_only=True, rename="camel"):
@@ -48,3 +86,7 @@ class Item(Struct, frozen=True, kw_only=True, rename="camel"):
     @property
     def is_user_input(self) -> bool:
         return self.kind == "message"
+
+    @property
+    def is_from_person(self) -> bool:
+        return self.kind == "message" and self.body.sender.type == "user"

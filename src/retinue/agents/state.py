@@ -6,7 +6,9 @@ from typing import Any, Literal
 import msgspec
 from msgspec import Struct
 
-from retinue.ids import ItemId
+from retinue.agents.fate import WaitReason
+from retinue.agents.inbox import Trail
+from retinue.ids import AgentId, CallId, ItemId
 from retinue.messages import Usage
 
 Lifecycle = Literal["active", "terminated", "deleted"]
@@ -39,6 +41,23 @@ class TokenSnapshot(Struct, frozen=True, kw_only=True, rename="camel", omit_defa
     estimated: int
 
 
+class Suspension(Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
+    """A call whose result comes later, as an item of the inbox."""
+
+    call: CallId
+    reason: WaitReason
+    until: datetime | None = None
+    at_timeout: str = ""  # the call's result when nothing came until then
+    agent_id: AgentId | None = None  # who works on it
+    item: ItemId | None = None  # on what: withdrawn when this turn ends early
+    request: str | None = None  # which permission or question it is about
+
+    @property
+    def holds(self) -> bool:
+        """Whether later calls of the same response must wait too: a person decides about it."""
+        return self.reason != "child"
+
+
 class Turn(Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
     """The turn that is going on; `None` in the state = the agent rests."""
 
@@ -57,6 +76,13 @@ class Turn(Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True
         False  # a process that ended in good order had begun none of the open ones
     )
     overflowed: bool = False  # the provider's overflow was answered once
+    suspended: list[Suspension] = []
+    approved: list[CallId] = []  # calls of the last response that a person let run
+    messaged: list[AgentId] = []  # whom this turn wrote to
+    trail: Trail | None = None
+
+    def is_suspended(self, call: CallId) -> bool:
+        return any(suspension.call == call for suspension in self.suspended)
 
 
 class AgentState(Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
@@ -71,6 +97,7 @@ class AgentState(Struct, frozen=True, kw_only=True, rename="camel", omit_default
     attributes: dict[str, Any] = {}
     model: str | None = None  # chosen for this agent; else the definition's
     grants: list[str] = []
+    approvals: list[str] = []  # digests of calls that may run once without being asked about
     tokens: TokenSnapshot | None = None
     stats: dict[str, dict[str, TokenStats]] = {}
     provider_session: str | None = None  # a provider-side session id; cleared by a reset

@@ -10,7 +10,7 @@ from typing import Literal
 from msgspec import Struct
 
 from retinue.agents.inbox import Item
-from retinue.agents.state import Turn
+from retinue.agents.state import Suspension, Turn
 from retinue.engine.limits import Limits
 from retinue.messages import AssistantRecord, CallPart
 
@@ -79,9 +79,39 @@ class Prune(Struct, frozen=True, kw_only=True):
 
 
 class Wait(Struct, frozen=True, kw_only=True):
-    """A model call is due again at that time."""
+    """Nothing to do until a message comes or, at the latest, that time."""
 
-    until: datetime
+    until: datetime | None
+
+
+class Settle(Struct, frozen=True, kw_only=True):
+    """Give suspended calls their results, which came in."""
+
+    answers: Sequence[Item]
+
+
+class TimeOut(Struct, frozen=True, kw_only=True):
+    """Wait no longer for these calls; their outcome comes as a message of its own."""
+
+    suspended: Sequence[Suspension]
+
+
+class PutOff(Struct, frozen=True, kw_only=True):
+    """Go on with what people wrote, although nobody has decided about these calls yet."""
+
+    suspended: Sequence[Suspension]
+
+
+class Withdraw(Struct, frozen=True, kw_only=True):
+    """Drop items that their senders no longer want."""
+
+    withdrawals: Sequence[Item]
+
+
+class End(Struct, frozen=True, kw_only=True):
+    """End the agent, as its parent did."""
+
+    items: Sequence[Item]
 
 
 class Answered(Struct, frozen=True, kw_only=True):
@@ -98,8 +128,26 @@ class Failed(Struct, frozen=True, kw_only=True):
 
 
 Action = (
-    Rest | Gather | Note | Drain | CallModel | RunTools | Compact | Prune | Wait | Answered | Failed
+    Rest
+    | Gather
+    | Note
+    | Drain
+    | CallModel
+    | RunTools
+    | Compact
+    | Prune
+    | Wait
+    | Settle
+    | TimeOut
+    | PutOff
+    | Withdraw
+    | End
+    | Answered
+    | Failed
 )
+
+
+CONTROLS = frozenset({"withdrawal", "ending"})
 
 
 def ends_turn(response: AssistantRecord) -> bool:
@@ -109,7 +157,16 @@ def ends_turn(response: AssistantRecord) -> bool:
 
 def next_action(view: View) -> Action:
     """Say what comes next."""
+    if view.waiting and any(item.kind in CONTROLS for item in view.waiting):
+        return _obey(view)
     return _begin(view) if view.turn is None else _go_on(view, view.turn)
+
+
+def _obey(view: View) -> Action:
+    endings = [item for item in view.waiting if item.kind == "ending"]
+    if endings:
+        return End(items=endings)
+    return Withdraw(withdrawals=[item for item in view.waiting if item.kind == "withdrawal"])
 
 
 def _begin(view: View) -> Action:
@@ -121,6 +178,30 @@ def _begin(view: View) -> Action:
     if view.pressure != "low" and view.can_compact:
         return Compact(reason="warning")
     return Rest()
+
+
+def _resume(view: View, turn: Turn) -> Action:
+    """What to do while calls wait for their results."""
+    suspended = {suspension.call: suspension for suspension in turn.suspended}
+    answers = [i for i in view.waiting if i.body.answer and i.body.answer.call in suspended]
+    if answers:
+        return Settle(answers=answers)
+    runnable: list[CallPart] = []
+    for call in view.open_calls:
+        suspension = suspended.get(call.id)
+        if suspension is None:
+            runnable.append(call)
+        elif suspension.holds:
+            break
+    if runnable:
+        return RunTools(calls=runnable, in_doubt=runnable[0] if view.is_recovered else None)
+    late = [s for s in turn.suspended if s.until is not None and s.until <= view.now]
+    if late:
+        return TimeOut(suspended=late)
+    is_undecided = all(suspension.holds for suspension in turn.suspended)
+    if is_undecided and any(not item.silent for item in view.waiting):
+        return PutOff(suspended=turn.suspended)
+    return Wait(until=min((s.until for s in turn.suspended if s.until is not None), default=None))
 
 
 def _gathering_seconds(view: View) -> float:
@@ -142,6 +223,8 @@ def _go_on(view: View, turn: Turn) -> Action:
             code="poison",
             reason=f"the process died {turn.crashes} times while working on this message",
         )
+    if turn.suspended:
+        return _resume(view, turn)
     if view.open_calls:
         in_doubt = view.open_calls[0] if view.is_in_doubt else None
         return RunTools(calls=view.open_calls, in_doubt=in_doubt)

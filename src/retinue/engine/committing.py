@@ -7,6 +7,7 @@ from typing import Any, TypeVar
 
 from retinue.clock import Clock
 from retinue.engine import steps
+from retinue.engine.reporting import Reporter
 from retinue.engine.warm import Draft, Warm
 from retinue.errors import StoreFullError
 from retinue.failpoints import reach
@@ -26,8 +27,11 @@ class Interrupted(Exception):  # noqa: N818  a signal within the engine, not an 
 class Committer:
     """The one way from a draft to the store, and from there to the agent's memory."""
 
-    def __init__(self, *, store: Store, clock: Clock, connectors: Mapping[str, Any]) -> None:
+    def __init__(
+        self, *, store: Store, clock: Clock, connectors: Mapping[str, Any], reporter: Reporter
+    ) -> None:
         self._store = store
+        self._reporter = reporter
         self._clock = clock
         self.connectors = connectors
         self.is_stopping = False
@@ -42,7 +46,12 @@ class Committer:
         await self.commit(warm, draft, "fail")
 
     async def commit(self, warm: Warm, draft: Draft, name: str = "state") -> None:
-        """Commit, waiting as long as the disk has no room: what was done must not be done again."""
+        """Commit, waiting as long as the disk has no room: what was done must not be done again.
+
+        Whoever has to hear how an item ended is told in the same commit.
+        """
+        if draft.fates and warm.has_listeners:
+            draft.posts += await self._reporter.reports(warm, draft)
         commit = warm.commit_of(draft)
         while True:
             try:
@@ -68,16 +77,19 @@ class Committer:
             raise Interrupted
         task = asyncio.current_task()
         warm.begin_work(task, is_tool=is_tool)
+        was_interrupted = False
         try:
-            return await work
+            try:
+                return await work
+            finally:
+                was_interrupted = warm.end_work()
         except asyncio.CancelledError:
-            if (warm.commands or self.is_stopping) and task is not None:
+            if (was_interrupted or self.is_stopping) and task is not None:
                 while task.cancelling():
                     task.uncancel()
                 raise Interrupted from None
             raise
         finally:
-            warm.end_work()
             if warm.aside is not None:  # no two commits of one agent at a time
                 await asyncio.wait({warm.aside})
 

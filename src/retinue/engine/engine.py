@@ -14,6 +14,7 @@ from retinue.agents.descriptor import Descriptor, HeartbeatDescriptor, UserDescr
 from retinue.agents.fate import is_final
 from retinue.agents.inbox import Item, Sender
 from retinue.agents.state import AgentState
+from retinue.engine.actions import CONTROLS
 from retinue.engine.admission import checked_text, new_message
 from retinue.engine.delivery import Outbox
 from retinue.engine.dispatch import Dispatch, LocalDispatch, Priority
@@ -32,9 +33,10 @@ from retinue.engine.warm import (
     Order,
     Reset,
     Stop,
+    Terminate,
     Warm,
 )
-from retinue.engine.wiring import World, make_runner
+from retinue.engine.wiring import World, make_runner, make_toolbox
 from retinue.errors import BusyError, FencedError, NotFoundError, UsageError
 from retinue.events import DefinitionsEvent, Event
 from retinue.ids import AgentId, ItemId, OwnerId, new_agent_id, new_id
@@ -76,7 +78,7 @@ class Engine:
         self.catalog = world.catalog
         self.settings = world.settings
         self.models = world.models
-        self.toolbox = world.toolbox
+        self.toolbox = make_toolbox(world, limits)
         self._clock = world.clock
         self._limits = limits
         self._trees = world.trees
@@ -86,8 +88,8 @@ class Engine:
             foreground=limits.foreground, background=limits.background, clock=world.clock
         )
         self._trials = Trials(self._dispatch.wake)
-        self.following = Following(world.catalog, world.toolbox)
-        self._runner = make_runner(world, limits, self._feed, self.following)
+        self.following = Following(world.catalog, self.toolbox)
+        self._runner = make_runner(world, limits, self._feed, self.following, self.toolbox)
         self._warm: OrderedDict[AgentId, Warm] = OrderedDict()
         self._running: set[AgentId] = set()
         self._commands: dict[AgentId, list[Command]] = {}
@@ -273,6 +275,13 @@ class Engine:
         """Give the seq of the last item that waits by now, 0 when there is none."""
         return max((item.seq for item in await self.store.open_items(owner, agent_id)), default=0)
 
+    async def terminate(self, owner: OwnerId, agent_id: AgentId, *, reason: str = "") -> None:
+        """End the agent for good, and its children with it."""
+        await self._order(owner, agent_id, Terminate(reason=reason or "by its owner"))
+
+    async def children(self, owner: OwnerId, agent_id: AgentId) -> Sequence[Agent]:
+        return await self.store.children(owner, agent_id)
+
     async def compact(self, owner: OwnerId, agent_id: AgentId) -> bool:
         return await self._order(owner, agent_id, CompactNow())
 
@@ -350,6 +359,8 @@ class Engine:
         warm = self._warm.get(change.agent_id)
         if warm is not None:
             warm.receive(item)
+            if item.kind in CONTROLS and _ends_turn(warm, item):
+                warm.interrupt()
             self._dispatch.wake(change.agent_id, _priority(warm))
         elif change.agent is not None:
             if change.agent_id in self._arrived:
@@ -486,6 +497,11 @@ class Engine:
 def _give_up(waiter: "asyncio.Future[_Ended | None]") -> None:
     if not waiter.done():
         waiter.set_result(None)
+
+
+def _ends_turn(warm: Warm, control: Item) -> bool:
+    """Whether there is no use in finishing what the agent is doing."""
+    return control.kind == "ending" or list(warm.turn_items()) == [control.body.about]
 
 
 def _words(item: Item, reply: AnyRecord | None) -> str:

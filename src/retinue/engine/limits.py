@@ -20,6 +20,11 @@ class Limits:
     tool_output_characters: int = 30_000
     calls_per_response: int = 64
     message_characters: int = 200_000
+    message_hops: int = 40
+    delegation_depth: int = 3
+    delegation_seconds: float = 300
+    subagent_depth: int = 8
+    live_children: int = 32
     foreground: int = 256
     background: int = 64
     warm_bytes: int = 256 * 1024 * 1024
@@ -39,6 +44,11 @@ def limits_of(settings: Settings) -> Limits:
         tool_seconds=limits.tool_time_limit_seconds,
         tool_output_characters=limits.tool_output_limit_chars,
         message_characters=limits.message_chars,
+        message_hops=limits.message_hops,
+        delegation_depth=limits.delegation_depth,
+        delegation_seconds=limits.delegation_timeout_seconds,
+        subagent_depth=limits.subagent_depth,
+        live_children=limits.live_children,
         foreground=limits.foreground_concurrency,
         background=limits.background_concurrency,
         warm_bytes=limits.warm_bytes,

@@ -4,21 +4,26 @@ import logging
 from typing import assert_never
 
 from retinue.clock import Clock
-from retinue.engine import steps
+from retinue.engine import ending, steps, suspending
 from retinue.engine.actions import (
     Action,
     Answered,
     CallModel,
     Compact,
     Drain,
+    End,
     Failed,
     Gather,
     Note,
     Prune,
+    PutOff,
     Rest,
     RunTools,
+    Settle,
+    TimeOut,
     View,
     Wait,
+    Withdraw,
     next_action,
 )
 from retinue.engine.calling import ModelCaller
@@ -26,11 +31,22 @@ from retinue.engine.committing import Committer, Interrupted
 from retinue.engine.equipment import Equipment
 from retinue.engine.making_room import RoomMaker
 from retinue.engine.tool_running import ToolRunner
-from retinue.engine.warm import Change, Command, CompactNow, Delete, Reset, Stop, Warm
-from retinue.errors import StoreError
+from retinue.engine.warm import (
+    Change,
+    Command,
+    CompactNow,
+    Delete,
+    Reset,
+    Stop,
+    Terminate,
+    Warm,
+)
+from retinue.errors import StoreError, TerminatedError
 from retinue.stores.port import Store
 
 logger = logging.getLogger(__name__)
+
+Written = Drain | Note | Settle | TimeOut | PutOff | Withdraw | Answered
 
 
 class Runner:
@@ -100,14 +116,15 @@ class Runner:
         while not self._committer.is_stopping:
             try:
                 await self.obey(warm)
-                if warm.is_deleted:
+                if warm.is_deleted or warm.is_ended:
                     return None
                 action = next_action(self._view(warm))
                 match action:
                     case Rest():
                         return None
                     case Wait():
-                        return steps.due_in(action.until, self._clock.now())
+                        until = action.until
+                        return None if until is None else steps.due_in(until, self._clock.now())
                     case _:
                         await self._perform(warm, action)
             except Interrupted:
@@ -122,7 +139,7 @@ class Runner:
         """
         turn = warm.state.turn
         now = self._clock.now()
-        if turn is None or (turn.retry_at is not None and turn.retry_at > now):
+        if turn is None or (turn.retry_at is not None and turn.retry_at > now) or turn.suspended:
             return
         if self.is_suspect(warm) and not turn.on_trial:
             return
@@ -163,26 +180,58 @@ class Runner:
                 await self._caller.call(warm)
             case RunTools():
                 await self._tools.run(warm, action)
-            case Drain() | Note():
-                draft = self._committer.draft(warm)
-                steps.drained(draft, action.items)
-                await self._committer.commit(warm, draft, "drain")
             case Gather():
                 await self._committer.interruptibly(warm, self._clock.sleep(action.seconds))
             case Compact():
                 await self._room.compact(warm, action.reason)
             case Prune():
                 await self._room.prune(warm, action.reason)
-            case Answered():
-                draft = self._committer.draft(warm)
-                steps.answered(draft, warm, action.by, self._committer.connectors)
-                await self._committer.commit(warm, draft, "answer")
+            case End():
+                await self._end(warm, "its parent was terminated")
             case Failed():
                 await self._committer.fail(warm, action.code, action.reason)
             case Rest() | Wait():
                 pass
             case _:
+                await self._write(warm, action)
+
+    async def _write(self, warm: Warm, action: Written) -> None:
+        """Perform what is nothing but a commit."""
+        draft = self._committer.draft(warm)
+        match action:
+            case Drain() | Note():
+                name = "drain"
+                steps.drained(draft, action.items)
+            case Settle():
+                name = "settle"
+                suspending.settled(draft, warm, action.answers)
+            case TimeOut():
+                name = "timeout"
+                suspending.timed_out(draft, warm, action.suspended)
+            case PutOff():
+                name = "putoff"
+                suspending.put_off(draft, warm)
+            case Withdraw():
+                name = "withdraw"
+                ending.withdrawn(draft, warm, action.withdrawals)
+            case Answered():
+                name = "answer"
+                steps.answered(draft, warm, action.by, self._committer.connectors)
+            case _:
                 assert_never(action)
+        await self._committer.commit(warm, draft, name)
+
+    async def _concerns_others(self, warm: Warm) -> bool:
+        turn = warm.state.turn
+        if warm.has_listeners or (turn is not None and turn.suspended):
+            return True
+        return bool(await self._store.children(warm.owner, warm.id))
+
+    async def _end(self, warm: Warm, reason: str) -> None:
+        children = await self._store.children(warm.owner, warm.id)
+        draft = self._committer.draft(warm)
+        ending.ended(draft, warm, reason, children)
+        await self._committer.commit(warm, draft, "end")
 
     async def obey_aside(self, warm: Warm, command: Command) -> None:
         """Carry out a command while the agent's own task waits for a model or a tool."""
@@ -203,6 +252,8 @@ class Runner:
 
     async def _carry_out(self, warm: Warm, command: Command) -> bool:
         order = command.order
+        if warm.is_ended and not isinstance(order, Change | Delete):
+            raise TerminatedError(f"the agent {warm.id!r} has ended")
         draft = self._committer.draft(warm)
         match order:
             case Stop():
@@ -219,7 +270,11 @@ class Runner:
                 await self._committer.commit(warm, draft, "patch")
             case CompactNow():
                 return await self._room.compact(warm, "command")
+            case Terminate():
+                await self._end(warm, order.reason)
             case Delete():
+                if not warm.is_ended and await self._concerns_others(warm):
+                    await self._end(warm, "it was deleted")
                 await self._store.delete(warm.owner, warm.id)
                 warm.is_deleted = True
             case _:

@@ -2,14 +2,16 @@
 
 from collections.abc import Mapping, Sequence
 from datetime import datetime
+from itertools import chain
 from typing import Any
 
 from msgspec import UNSET, structs
 
 from retinue.agents.descriptor import UserDescriptor
-from retinue.agents.inbox import Item
+from retinue.agents.inbox import Item, Trail
 from retinue.agents.state import AgentState, TokenSnapshot, TokenStats, Turn
 from retinue.engine.retrying import TryAgain
+from retinue.engine.suspending import release, suspend
 from retinue.engine.tooling import UNKNOWN_OUTCOME, CallResult, closing
 from retinue.engine.warm import AgentPatch, Draft, Reset, Warm
 from retinue.errors import ModelError
@@ -29,7 +31,7 @@ from retinue.messages import (
     clean_text,
 )
 from retinue.models.port import Completed
-from retinue.stores.port import AuditLine, FateChange, NewDelivery
+from retinue.stores.port import AuditLine, FateChange, NewAgent, NewDelivery
 
 _SNIPPET_CHARACTERS = 120
 _STEPS_WITHOUT_CRASH = 5
@@ -55,15 +57,17 @@ def drained(draft: Draft, items: Sequence[Item]) -> None:
         turn = structs.replace(turn, items=[*turn.items, *running], attempt=0)
         if not turn.retry_is_asked:
             turn = structs.replace(turn, model_index=0, retry_at=None)
+    if turn is not None and running:
+        turn = structs.replace(turn, trail=trail_of(turn.trail, items))
     for item in items:
         seq = draft.add(record_of(item)).seq
         fate = "answered" if item.silent else "running"
         draft.fates.append(
             FateChange(item_id=item.id, fate=fate, reply_seq=seq if item.silent else None)
         )
-    spoken = [item for item in items if item.is_user_input and not item.silent]
+    spoken = [item for item in items if item.is_from_person and not item.silent]
     draft.state = structs.replace(
-        draft.state,
+        with_decisions(draft.state, items),
         turn=turn,
         updated_at=draft.at,
         last_user_activity_at=spoken[-1].admitted_at
@@ -71,6 +75,34 @@ def drained(draft: Draft, items: Sequence[Item]) -> None:
         else draft.state.last_user_activity_at,
         last_snippet=snippet(spoken[-1].body.text) if spoken else draft.state.last_snippet,
     )
+
+
+def trail_of(trail: Trail | None, items: Sequence[Item]) -> Trail | None:
+    """How a turn came about: whoever waits for any of its items; a person's words end the hops."""
+    trails = [item.body.trail for item in items if item.body.trail is not None]
+    if not trails and trail is None:
+        return None
+    trails = [trail, *trails] if trail is not None else trails
+    waiting = dict(chain.from_iterable(zip(t.agents, t.definitions, strict=True) for t in trails))
+    is_spoken_to = any(item.is_from_person for item in items)
+    return Trail(
+        agents=list(waiting),
+        definitions=list(waiting.values()),
+        hops=0 if is_spoken_to else max(t.hops for t in trails),
+    )
+
+
+def with_decisions(state: AgentState, items: Sequence[Item]) -> AgentState:
+    """Apply what people decided: it came too late for the calls that asked, not for the agent."""
+    for item in items:
+        answer = item.body.answer
+        if answer is not None and (answer.grants or answer.approves):
+            state = structs.replace(
+                state,
+                grants=list(dict.fromkeys([*state.grants, *answer.grants])),
+                approvals=list(dict.fromkeys([*state.approvals, *answer.approves])),
+            )
+    return state
 
 
 def responded(
@@ -95,7 +127,7 @@ def responded(
         )
     turn = state.turn
     assert turn is not None  # a response belongs to a turn
-    turn = structs.replace(turn, steps=turn.steps + 1, attempt=0, retry_at=None)
+    turn = structs.replace(turn, steps=turn.steps + 1, attempt=0, retry_at=None, approved=[])
     draft.state = structs.replace(state, turn=turn)
     return record
 
@@ -131,11 +163,21 @@ def counted(state: AgentState, model: str, usage: Usage | None) -> AgentState:
     return structs.replace(state, stats={**state.stats, provider: {**models, name: sums}})
 
 
-def ran(draft: Draft, result: CallResult) -> None:
-    """One result with everything that its call did."""
-    draft.add(result.record)
-    draft.posts.extend(result.posts)
+def ran(draft: Draft, call: CallPart, result: CallResult) -> None:
+    """One result, or that it is pending, with everything that the call did."""
+    if result.record is not None:
+        draft.add(result.record)
+    if result.pending is not None:
+        suspend(draft, call, result.pending)
     draft.audit.extend(result.audit)
+    draft.creates.extend(result.creates)
+    if result.posts:
+        draft.posts.extend(result.posts)
+        turn = draft.state.turn
+        assert turn is not None
+        told = [post.to.id if isinstance(post.to, NewAgent) else post.to for post in result.posts]
+        messaged = list(dict.fromkeys([*turn.messaged, *told]))
+        draft.state = structs.replace(draft.state, turn=structs.replace(turn, messaged=messaged))
 
 
 def retrying(draft: Draft, error: ModelError, again: TryAgain) -> None:
@@ -192,11 +234,14 @@ def failed(draft: Draft, warm: Warm, code: str, reason: str, connectors: Mapping
     """The turn ends without an answer: every item fails, and the reply says what happened."""
     turn = draft.state.turn
     assert turn is not None
-    in_doubt = warm.history.open_calls[:1] if warm.is_in_doubt else ()
+    open_calls = [c for c in warm.history.open_calls if not turn.is_suspended(c.id)]
+    in_doubt = open_calls[:1] if warm.is_in_doubt else ()
     for call in in_doubt:
         draft.add(closing(call, "unknown", UNKNOWN_OUTCOME))
-    for call in warm.history.open_calls[len(in_doubt) :]:
-        draft.add(closing(call, "cancelled", "The turn ended before this call was run."))
+    for call in warm.history.open_calls:
+        if call not in in_doubt:
+            draft.add(closing(call, "cancelled", "The turn ended before this call had a result."))
+    release(draft, warm)
     reason = clean_text(reason)
     text = f"This could not be answered: {reason}"
     seq = draft.add(NoteRecord(code=code, text=text)).seq
@@ -253,6 +298,7 @@ def was_reset(draft: Draft, warm: Warm, order: Reset) -> None:
 def close_calls(draft: Draft, warm: Warm, status: ToolStatus, text: str) -> None:
     for call in warm.history.open_calls:
         draft.add(closing(call, status, text))
+    release(draft, warm)
 
 
 def crashed(draft: Draft) -> None:

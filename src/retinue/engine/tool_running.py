@@ -65,7 +65,7 @@ class ToolRunner:
                 reach("tool:after")
                 await self._commit_result(warm, call, result)
                 warm.is_in_doubt = False
-                if warm.commands or self._committer.is_stopping:
+                if warm.commands or self._committer.is_stopping or _holds(result):
                     return
         await self._skip(warm, action.calls[len(allowed) :])
 
@@ -94,13 +94,13 @@ class ToolRunner:
 
     async def _commit_result(self, warm: Warm, call: CallPart, result: CallResult) -> None:
         draft = self._committer.draft(warm)
-        steps.ran(draft, result)
+        steps.ran(draft, call, result)
         try:
             await self._committer.commit(warm, draft, "result")
         except (NotFoundError, TerminatedError, ConflictError) as error:
             # What the tool asked for cannot be done, so none of it is: the model is told.
             draft = self._committer.draft(warm)
-            steps.ran(draft, CallResult(record=closing(call, "error", error.message)))
+            steps.ran(draft, call, CallResult(record=closing(call, "error", error.message)))
             await self._committer.commit(warm, draft, "result")
 
     async def _skip(self, warm: Warm, calls: Sequence[CallPart]) -> None:
@@ -126,3 +126,8 @@ class ToolRunner:
             started = ToolEvent(agent_id=warm.id, call=call.id, name=call.name, state="started")
             feed.live(warm.owner, warm.id, started)
         return show
+
+
+def _holds(result: CallResult) -> bool:
+    """Whether a person must decide before later calls may run."""
+    return result.pending is not None and result.pending.reason != "child"

@@ -3,9 +3,10 @@
 from collections.abc import Callable, Mapping, Sequence
 from difflib import get_close_matches
 
-from msgspec import Struct
+from msgspec import Struct, structs
 
-from retinue.agents.inbox import ItemBody, Sender
+from retinue.agents.inbox import ItemBody, Sender, Trail
+from retinue.agents.state import AgentState, Turn
 from retinue.clock import Clock
 from retinue.definitions.scoping import verdict
 from retinue.engine.limits import Limits
@@ -13,9 +14,9 @@ from retinue.engine.prompting import Plan
 from retinue.engine.warm import Warm
 from retinue.ids import AgentId, CallId, OwnerId, new_item_id
 from retinue.messages import CallPart, ToolRecord, ToolStatus, clean_text
-from retinue.stores.port import AuditLine, NewItem, Post
-from retinue.tools.execution import run_check, run_tool
-from retinue.tools.port import AgentFiles, FileTrees, Tool, ToolOutput
+from retinue.stores.port import AuditLine, NewAgent, NewItem, Post
+from retinue.tools.execution import Finished, run_check, run_tool
+from retinue.tools.port import AgentFiles, FileTrees, Pending, Tool, ToolOutput
 
 UNKNOWN_OUTCOME = (
     "The process stopped while this call was running. Whether it took effect is unknown, and it "
@@ -36,7 +37,16 @@ class CallContext(Struct, kw_only=True):
     grants: Sequence[str]
     show: Callable[[str], None]
     clock: Clock
+    turn: Turn
+    state: AgentState
     posts: list[Post] = []
+    creates: list[NewAgent] = []
+
+    @property
+    def trail(self) -> Trail:
+        """The way that a message from here has come."""
+        trail = self.turn.trail or Trail()
+        return structs.replace(trail, hops=trail.hops + 1)
 
     @property
     def files(self) -> AgentFiles:
@@ -46,7 +56,8 @@ class CallContext(Struct, kw_only=True):
         self.show(clean_text(text))
 
     def post(self, agent_id: AgentId, text: str, *, silent: bool = False) -> None:
-        body = ItemBody(text=clean_text(text), sender=Sender(type="agent", id=self.agent_id))
+        sender = Sender(type="agent", id=self.agent_id)
+        body = ItemBody(text=clean_text(text), sender=sender, trail=self.trail)
         item = NewItem(
             id=new_item_id(),
             kind="system",
@@ -60,8 +71,10 @@ class CallContext(Struct, kw_only=True):
 class CallResult(Struct, frozen=True, kw_only=True):
     """A call's result and what goes into the same commit."""
 
-    record: ToolRecord
+    record: ToolRecord | None  # None: it is pending
+    pending: Pending | None = None
     posts: Sequence[Post] = ()
+    creates: Sequence[NewAgent] = ()
     audit: Sequence[AuditLine] = ()
 
 
@@ -94,41 +107,53 @@ class Tooling:
             return refusal
         assert tool is not None  # a call without a tool was refused
         context = self._context(warm, call, show)
-        status, output, cut = await self._outcome(tool, context, call, is_in_doubt)
+        finished = await self._outcome(tool, context, call, is_in_doubt)
+        output = finished.output
+        if finished.pending is not None:
+            return CallResult(
+                record=None,
+                pending=finished.pending,
+                posts=context.posts,
+                creates=context.creates,
+            )
         record = ToolRecord(
             call=call.id,
             name=call.name,
-            status=status,
+            status=finished.status,
             text=output.text,
             files=list(output.files),
             duration_ms=round((self._clock.monotonic() - began) * 1000),
-            cut=cut,
+            cut=finished.cut,
         )
-        return CallResult(record=record, posts=() if output.is_error else context.posts)
+        if output.is_error:
+            return CallResult(record=record)
+        return CallResult(record=record, posts=context.posts, creates=context.creates)
 
     async def _outcome(
         self, tool: Tool, context: CallContext, call: CallPart, is_in_doubt: bool
-    ) -> tuple[ToolStatus, ToolOutput, int]:
+    ) -> Finished:
+        unknown = ToolOutput(text=UNKNOWN_OUTCOME, is_error=True)
         if is_in_doubt and tool.effect == "once":
-            return "unknown", ToolOutput(text=UNKNOWN_OUTCOME, is_error=True), 0
+            return Finished(output=unknown, status="unknown")
         if is_in_doubt and tool.effect == "verifiable":
             found = await run_check(
                 tool, context, call.arguments, timeout_seconds=self._limits.tool_seconds
             )
             if found is None:
-                return "unknown", ToolOutput(text=UNKNOWN_OUTCOME, is_error=True), 0
+                return Finished(output=unknown, status="unknown")
             if found.happened:
-                return "ok", found.output or ToolOutput(text=HAPPENED), 0
-        finished = await run_tool(
+                return Finished(output=found.output or ToolOutput(text=HAPPENED))
+        return await run_tool(
             tool,
             context,
             call.arguments,
             timeout_seconds=self._limits.tool_seconds,
             output_limit=self._limits.tool_output_characters,
         )
-        return finished.status, finished.output, finished.cut
 
     def _context(self, warm: Warm, call: CallPart, show: Callable[[str], None]) -> CallContext:
+        turn = warm.state.turn
+        assert turn is not None  # calls belong to a turn
         asked_by = warm.history.asked_by
         # Providers number calls anew in each response, so the call's id alone is no key.
         step = asked_by.seq if asked_by is not None else 0
@@ -140,6 +165,8 @@ class Tooling:
             idempotency_key=f"{warm.id}/{step}/{call.id}",
             trees=self._trees,
             grants=warm.state.grants,
+            turn=turn,
+            state=warm.state,
             show=show,
             clock=self._clock,
         )

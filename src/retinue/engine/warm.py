@@ -3,7 +3,7 @@
 import asyncio
 from bisect import insort
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, TypeVar
@@ -11,15 +11,17 @@ from typing import Any, TypeVar
 from msgspec import UNSET, Struct, UnsetType, structs
 
 from retinue.agents.context import Context
+from retinue.agents.fate import Fate, is_final
 from retinue.agents.history import History
 from retinue.agents.inbox import Item
-from retinue.agents.state import AgentState
+from retinue.agents.state import AgentState, Lifecycle
 from retinue.ids import AgentId, ItemId, OwnerId
 from retinue.messages import AssistantRecord, KnownRecord
 from retinue.stores.port import (
     AuditLine,
     Commit,
     FateChange,
+    NewAgent,
     NewDelivery,
     Post,
     Snapshot,
@@ -68,11 +70,18 @@ class Change:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Terminate:
+    """End the agent for good; its history stays."""
+
+    reason: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Delete:
     """Forget the agent altogether."""
 
 
-Order = Stop | Reset | CompactNow | Change | Delete
+Order = Stop | Reset | CompactNow | Change | Terminate | Delete
 
 
 @dataclass(slots=True)
@@ -83,7 +92,7 @@ class Command:
     done: asyncio.Future[bool]
 
     def interrupts(self) -> bool:
-        return isinstance(self.order, Stop | Reset | Delete)
+        return isinstance(self.order, Stop | Reset | Terminate | Delete)
 
     def is_aside(self) -> bool:
         """Whether it can be carried out while a model or a tool is at work: it adds no record."""
@@ -107,9 +116,11 @@ class Draft(Struct):
     records: list[KnownRecord] = []
     fates: list[FateChange] = []
     posts: list[Post] = []
+    creates: list[NewAgent] = []
     deliveries: list[NewDelivery] = []
     audit: list[AuditLine] = []
     context_from: int | None = None
+    lifecycle: Lifecycle | None = None
 
     def add(self, record: RecordT) -> RecordT:
         """Stamp a record with its place and time."""
@@ -143,6 +154,10 @@ class Warm:
         self.model_limit: int | None = None  # tokens, of the model that is used
         self.overhead = 0  # characters of the system prompt and the tools
         self.is_deleted = False
+        self.is_ended = agent.lifecycle != "active"
+        self.has_listeners = agent.kind != "user"  # somebody may have to hear how items end
+        self.running: dict[ItemId, Item] = {}  # the turn's items
+        self._is_interrupted = False
         self.commands: deque[Command] = deque()
         self.cut_off: AssistantRecord | None = None  # what was said when a person pressed Stop
         self.aside: asyncio.Task[None] | None = None  # a command beside the work that goes on
@@ -151,6 +166,9 @@ class Warm:
         for item in snapshot.items:
             if item.fate == "queued":
                 self.receive(item)
+            else:
+                self.running[item.id] = item
+                self.has_listeners |= item.body.sender.type != "user"
 
     @property
     def weight(self) -> int:
@@ -169,6 +187,8 @@ class Warm:
 
     def receive(self, item: Item) -> None:
         """Take an admitted item; one that was seen already changes nothing."""
+        if item.body.sender.type != "user":
+            self.has_listeners = True
         if item.seq > self._last_item_seq:
             self.waiting.append(item)
             self._last_item_seq = item.seq
@@ -186,6 +206,7 @@ class Warm:
     def interrupt(self) -> None:
         """Break off the model call or the tools that are running, if any."""
         if self._working is not None:
+            self._is_interrupted = True
             self._working.cancel()
 
     def begin_work(self, task: asyncio.Task[Any] | None, *, is_tool: bool) -> None:
@@ -193,9 +214,13 @@ class Warm:
         self._working = task
         self.is_running_tools = is_tool
 
-    def end_work(self) -> None:
+    def end_work(self) -> bool:
+        """No longer; tells whether it was interrupted."""
+        was_interrupted = self._is_interrupted
         self._working = None
+        self._is_interrupted = False
         self.is_running_tools = False
+        return was_interrupted
 
     def draft(self, at: datetime) -> Draft:
         return Draft(at=at, next_seq=self.next_seq, state=self.state)
@@ -210,8 +235,10 @@ class Warm:
             context_from=draft.context_from,
             fates=draft.fates,
             posts=draft.posts,
+            creates=draft.creates,
             deliveries=draft.deliveries,
             audit=draft.audit,
+            lifecycle=draft.lifecycle,
         )
 
     def apply(self, draft: Draft) -> None:
@@ -221,9 +248,20 @@ class Warm:
         for record in draft.records:
             self.history.append(record)
             self.context.append(record)
+        if draft.lifecycle is not None:
+            self.is_ended = draft.lifecycle != "active"
         if draft.fates:
-            left = {change.item_id for change in draft.fates}
-            self.waiting = [item for item in self.waiting if item.id not in left]
+            self._follow_fates({change.item_id: change.fate for change in draft.fates})
+
+    def _follow_fates(self, fates: Mapping[ItemId, Fate]) -> None:
+        for item in self.waiting:
+            fate = fates.get(item.id)
+            if fate is not None and not is_final(fate):
+                self.running[item.id] = item
+        self.waiting = [item for item in self.waiting if item.id not in fates]
+        for item_id, fate in fates.items():
+            if is_final(fate):
+                self.running.pop(item_id, None)
 
     def turn_items(self) -> Sequence[ItemId]:
         return self.state.turn.items if self.state.turn else ()

@@ -7,6 +7,8 @@ from random import Random
 from retinue.clock import Clock
 from retinue.definitions.catalog import Catalog
 from retinue.engine.calling import ModelCaller
+from retinue.engine.collaboration.services import Services
+from retinue.engine.collaboration.toolbox import CollaborationToolbox
 from retinue.engine.committing import Committer
 from retinue.engine.delivery import Deliver
 from retinue.engine.equipment import Equipment
@@ -14,6 +16,7 @@ from retinue.engine.feed import Feed
 from retinue.engine.following import Following
 from retinue.engine.limits import Limits
 from retinue.engine.making_room import RoomMaker
+from retinue.engine.reporting import Reporter
 from retinue.engine.runner import Runner
 from retinue.engine.tool_running import ToolRunner
 from retinue.engine.tooling import Tooling
@@ -21,6 +24,7 @@ from retinue.models.port import Models
 from retinue.settings import Settings
 from retinue.stores.port import Store
 from retinue.tools.port import FileTrees, Toolbox
+from retinue.tools.toolbox import CombinedToolbox
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -36,14 +40,37 @@ class World:
     trees: FileTrees
     connectors: Mapping[str, Deliver] = field(default_factory=dict[str, Deliver])
     random: Random = field(default_factory=Random)
+    collaborates: bool = True  # agents get the tools with which they work together
 
 
-def make_runner(world: World, limits: Limits, feed: Feed, following: Following) -> Runner:
-    committer = Committer(store=world.store, clock=world.clock, connectors=world.connectors)
+def make_toolbox(world: World, limits: Limits) -> Toolbox:
+    """The tools of the world, and the engine's own."""
+    if not world.collaborates:
+        return world.toolbox
+    services = Services(
+        store=world.store,
+        catalog=world.catalog,
+        settings=world.settings,
+        limits=limits,
+        clock=world.clock,
+        trees=world.trees,
+    )
+    return CombinedToolbox(CollaborationToolbox(services), world.toolbox)
+
+
+def make_runner(
+    world: World, limits: Limits, feed: Feed, following: Following, toolbox: Toolbox
+) -> Runner:
+    committer = Committer(
+        store=world.store,
+        clock=world.clock,
+        connectors=world.connectors,
+        reporter=Reporter(store=world.store, limits=limits),
+    )
     equipment = Equipment(
         catalog=world.catalog,
         following=following,
-        toolbox=world.toolbox,
+        toolbox=toolbox,
         models=world.models,
         clock=world.clock,
         limits=limits,

@@ -85,6 +85,8 @@ class LimitsSettings(Shape):
     """`[limits]`: where the engine says no, and how long it waits."""
 
     delegation_depth: Count = 3
+    message_hops: Positive = 40
+    """how often agents may pass messages on before a person has to say something"""
     subagent_depth: Positive = 8
     live_children: Positive = 32
     """for each parent"""

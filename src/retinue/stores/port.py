@@ -60,6 +60,7 @@ class Post(Struct, frozen=True, kw_only=True):
     to: AgentId | NewAgent
     item: NewItem
     owner: OwnerId  # the target must be this owner's
+    is_optional: bool = False  # dropped when the target is gone: a notice, not a request
 
 
 class Offset(Struct, frozen=True, kw_only=True):
@@ -123,7 +124,7 @@ class Commit(Struct, frozen=True, kw_only=True):
 
 
 class Committed(Struct, frozen=True, kw_only=True):
-    """The cursor of the change and what became of the posts, in their order."""
+    """The cursor of the change and what became of the posts that were not dropped, in order."""
 
     cursor: int
     receipts: Sequence[Receipt] = ()
@@ -276,6 +277,10 @@ class Store(Protocol):
 
     async def most_recent_foreground(self, owner: OwnerId) -> Agent | None:
         """The user agent with the last real user input."""
+        ...
+
+    async def children(self, owner: OwnerId, agent_id: AgentId) -> Sequence[Agent]:
+        """The subagents of an agent, oldest first, ended ones too."""
         ...
 
     async def waking(self) -> Sequence[Waking]:

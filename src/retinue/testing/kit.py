@@ -126,6 +126,8 @@ class Stage:
     connectors: Mapping[str, Deliver] = field(default_factory=dict[str, Deliver])
     clock: Clock = field(default_factory=SystemClock)
     trees: MemoryTrees = field(default_factory=MemoryTrees)
+    collaborates: bool = False
+    """gives agents the tools with which they work together"""
     wrap: Callable[[SqliteStore], Store] | None = None
     """puts something between the engine and the store"""
 
@@ -142,16 +144,19 @@ class Stage:
             "RETINUE_AGENTS__EMERGENCY_CONTEXT_LIMIT": str(self.context_limit),
         }
         tools = [tool if isinstance(tool, Tool) else tool.as_tool() for tool in self.tools]
+        catalog = Catalog(self.directory, self.clock)
+        settings = load_settings(self.directory, env)
         return World(
             store=store,
             models=NamedModels(self.models),
             toolbox=NamedTools(tools),
-            catalog=Catalog(self.directory, self.clock),
-            settings=load_settings(self.directory, env),
+            catalog=catalog,
+            settings=settings,
             clock=self.clock,
             trees=self.trees,
             connectors=self.connectors,
             random=Random(1),
+            collaborates=self.collaborates,
         )
 
 

@@ -10,7 +10,7 @@ from msgspec import Struct
 
 from retinue.errors import RefusedError, RetinueError
 from retinue.messages import ToolStatus, clean_text
-from retinue.tools.port import Tool, ToolContext, ToolOutput, Verified
+from retinue.tools.port import Pending, Tool, ToolContext, ToolOutput, Verified
 
 logger = logging.getLogger(__name__)
 
@@ -30,6 +30,7 @@ class Finished(Struct, frozen=True, kw_only=True):
     output: ToolOutput
     status: ToolStatus = "ok"
     cut: int = 0  # characters that were left out
+    pending: Pending | None = None  # it has not ended yet: the result comes as a message
 
 
 class _Raised(Struct, frozen=True):
@@ -162,6 +163,8 @@ def _outcome(tool: Tool, value: object) -> Finished:
             return _failed(f"{tool.name} failed with {describe(error)}{place}")
         case ToolOutput():
             return Finished(output=value, status="error" if value.is_error else "ok")
+        case Pending():
+            return Finished(output=ToolOutput(text=""), status="pending", pending=value)
         case _:
             return _failed(f"{tool.name} gave a {type(value).__name__}, which is not an output.")
 
@@ -190,6 +193,8 @@ def _place(error: BaseException) -> str:
 
 
 def _tidy(finished: Finished, limit: int) -> Finished:
+    if finished.pending is not None:
+        return finished
     output = finished.output
     text = cast("object", output.text)  # a tool may have put anything there
     whole = text if isinstance(text, str) else str(text)

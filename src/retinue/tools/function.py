@@ -9,7 +9,7 @@ from typing import Any, Generic, ParamSpec, TypeVar, get_args, overload
 
 from retinue.errors import DefinitionError
 from retinue.tools.docstrings import docstring_of
-from retinue.tools.port import Check, Effect, Tool, ToolContext, ToolOutput, Verified
+from retinue.tools.port import Check, Effect, Pending, Tool, ToolContext, ToolOutput, Verified
 from retinue.tools.results import output_of
 from retinue.tools.threads import in_thread
 
@@ -83,8 +83,10 @@ class FunctionTool(Generic[P, R]):
             raise self._complaint(str(error)) from error
         validate = parameters.validate
 
-        async def invoke(ctx: ToolContext, arguments: Mapping[str, Any]) -> ToolOutput:
+        async def invoke(ctx: ToolContext, arguments: Mapping[str, Any]) -> ToolOutput | Pending:
             value = await signature.call(self.function, ctx, validate(arguments))
+            if isinstance(value, Pending):
+                return value
             return await output_of(ctx, value, tool_name=self.name)
 
         return Tool(

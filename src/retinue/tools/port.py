@@ -2,12 +2,13 @@
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from datetime import datetime
 from pathlib import PurePosixPath
 from typing import Any, Literal, Protocol
 
 from msgspec import Struct
 
-from retinue.ids import AgentId, CallId, OwnerId
+from retinue.ids import AgentId, CallId, ItemId, OwnerId
 from retinue.messages import FileReference
 
 Effect = Literal["pure", "keyed", "verifiable", "once"]
@@ -95,6 +96,21 @@ class ToolOutput(Struct, frozen=True, kw_only=True):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Pending:
+    """The call's result will come as a message; until then the turn waits without costing anything.
+
+    What the call asked of the engine is committed with the waiting.
+    """
+
+    reason: Literal["child", "permission", "budget", "variables"]
+    until: datetime | None = None
+    at_timeout: str = ""  # the result when nothing came until then
+    agent_id: AgentId | None = None
+    item: ItemId | None = None
+    request: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Verified:
     """What `check` found out about a call whose outcome was lost."""
 
@@ -102,7 +118,7 @@ class Verified:
     output: ToolOutput | None = None  # when it happened and the result can still be told
 
 
-Invoke = Callable[[ToolContext, Mapping[str, Any]], Awaitable[ToolOutput]]
+Invoke = Callable[[ToolContext, Mapping[str, Any]], Awaitable[ToolOutput | Pending]]
 Check = Callable[[ToolContext, Mapping[str, Any]], Awaitable[Verified]]
 
 

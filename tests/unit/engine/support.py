@@ -1,7 +1,7 @@
 """Models and tools that tests of the engine share."""
 
 import asyncio
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 
 from retinue.messages import TextContent, ToolMessage, UserMessage
 from retinue.models.port import ModelRequest
@@ -83,4 +83,13 @@ async def eventually(condition: Callable[[], object]) -> None:
         if condition():
             return
         await asyncio.sleep(0.0005)
+    raise AssertionError("it never came to hold")
+
+
+async def until(condition: Callable[[], Awaitable[object]]) -> None:
+    """Let the engine work until the store tells that something holds."""
+    for _ in range(2_000):
+        if await condition():
+            return
+        await asyncio.sleep(0.005)
     raise AssertionError("it never came to hold")

@@ -1,5 +1,7 @@
 """What has to hold before an operation may change anything."""
 
+from collections.abc import Sequence
+
 from retinue.agents.descriptor import identity_of
 from retinue.agents.fate import is_final
 from retinue.agents.inbox import Item
@@ -69,14 +71,21 @@ class Checks:
             if is_final(change.fate):
                 decided.add(change.item_id)
 
-    def targets(self, commit: Commit) -> None:
+    def can_take(self, post: Post) -> bool:
+        """Whether the target of a notice is still there for it."""
+        if isinstance(post.to, NewAgent):
+            return True
+        entry = self._warm.get(post.to)
+        return entry is not None and entry.owner == post.owner and entry.lifecycle == "active"
+
+    def targets(self, creates: Sequence[NewAgent], posts: Sequence[Post]) -> None:
         created: set[str] = set()
-        for new in commit.creates:
+        for new in creates:
             self.new_agent(new)
             if self._warm.find(new.owner, identity_of(new.descriptor)) is None:
                 created.add(new.id)
         keys: Claims = {}
-        for post in commit.posts:
+        for post in posts:
             self.post(post, keys, created)
 
     def post(self, post: Post, keys: Claims, created: set[str]) -> None:

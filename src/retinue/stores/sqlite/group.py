@@ -218,11 +218,16 @@ class Group:
         self._checks.commit(entry, commit)
         receipts: list[Receipt] = []
         if commit.posts or commit.creates:
-            self._checks.targets(commit)
+            posts = [
+                (post, body)
+                for post, body in zip(commit.posts, operation.bodies, strict=True)
+                if not post.is_optional or self._checks.can_take(post)
+            ]
+            self._checks.targets(commit.creates, [post for post, _ in posts])
             drafts: dict[int, _Draft] = {}
             for new in commit.creates:
                 self._find_or_create(new, drafts)
-            for post, body in zip(commit.posts, operation.bodies, strict=True):
+            for post, body in posts:
                 receipts.append(self._post(post, body, drafts))
             draft = drafts.pop(entry.number, None) or _Draft(entry)
             for other in drafts.values():

@@ -121,6 +121,12 @@ def read_item(connection: sqlite3.Connection, owner: OwnerId, item_id: ItemId) -
     return item_of(row), row[12]
 
 
+def read_children(connection: sqlite3.Connection, owner: OwnerId, agent_id: AgentId) -> list[Agent]:
+    numbers = {row[0] for row in connection.execute(READING["children"], (agent_id, owner))}
+    rows = connection.execute(READING["agents_by_number"], (_text(numbers),)).fetchall()
+    return [agent_of(row) for row in sorted(rows, key=lambda row: row[11])]
+
+
 def read_open_items(
     connection: sqlite3.Connection, owner: OwnerId, agent_id: AgentId
 ) -> list[Item]:

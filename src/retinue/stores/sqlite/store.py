@@ -262,6 +262,9 @@ class SqliteStore:
     async def most_recent_foreground(self, owner: OwnerId) -> Agent | None:
         return await self._read(reading.read_one_agent, "agent_by_last_user_input", owner)
 
+    async def children(self, owner: OwnerId, agent_id: AgentId) -> Sequence[Agent]:
+        return await self._read(reading.read_children, owner, agent_id)
+
     async def waking(self) -> Sequence[Waking]:
         rows = await self._rows("waking")
         return [(row[0], "foreground" if row[1] == "user" else "background") for row in rows]

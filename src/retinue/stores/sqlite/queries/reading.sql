@@ -62,6 +62,9 @@ SELECT
 FROM agents
 WHERE number IN (SELECT value FROM json_each(?1));
 
+-- name: children
+SELECT number FROM agents WHERE parent = ?1 AND owner = ?2;
+
 -- name: agent_number
 SELECT number FROM agents WHERE id = ?1 AND owner = ?2;
 

@@ -20,13 +20,13 @@ CREATE TEMP TRIGGER write_batch INSTEAD OF INSERT ON batch
 BEGIN
     INSERT INTO agents (
         number, id, owner, identity, kind, descriptor, definition, lifecycle, epoch, context_from,
-        pinned, active_at, last_user_at, has_turn, state
+        pinned, active_at, last_user_at, has_turn, state, parent
     )
     SELECT
         value ->> 0, value ->> 1, value ->> 2, value ->> 3, value ->> 4,
         CAST(value ->> 5 AS BLOB), value ->> 6, value ->> 7, value ->> 8, value ->> 9,
         value ->> 10, value ->> 11, value ->> 12, value ->> 13,
-        CAST(value ->> 14 AS BLOB)
+        CAST(value ->> 14 AS BLOB), value ->> 5 ->> 'parentAgentId'
     FROM json_each(NEW.agents);
 
     INSERT INTO records (agent, seq, body)

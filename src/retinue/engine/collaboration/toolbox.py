@@ -1,0 +1,26 @@
+"""The tools of collaboration as one source of tools."""
+
+from collections.abc import Mapping, Sequence
+
+from retinue.engine.collaboration.messaging import messaging_tools
+from retinue.engine.collaboration.services import Services
+from retinue.tools.port import Tool
+
+COLLABORATION_TOOLS = ("send_agent_message",)
+"""The names, for definitions that are read before there is an engine."""
+
+
+class CollaborationToolbox:
+    """Implements `Toolbox`; its tools are built once."""
+
+    def __init__(self, services: Services) -> None:
+        made = [*messaging_tools(services)]
+        self._tools: Mapping[str, Tool] = {
+            function.name: function.as_tool(source="builtin") for function in made
+        }
+
+    async def tools(self) -> Mapping[str, Tool]:
+        return self._tools
+
+    def problems(self) -> Sequence[str]:
+        return ()

@@ -1,0 +1,68 @@
+"""Items that are withdrawn and agents that end, with everyone who has to hear of it."""
+
+from collections.abc import Iterable, Sequence
+
+from msgspec import structs
+
+from retinue.agents.inbox import Item, ItemBody, Sender
+from retinue.engine.steps import close_calls
+from retinue.engine.warm import Draft, Warm
+from retinue.ids import ItemId, new_item_id
+from retinue.messages import NoteRecord
+from retinue.stores.port import Agent, AuditLine, FateChange, NewItem, Post
+
+WITHDRAWN = "withdrawn"
+"""The reason of items that their senders took back: they need no notice."""
+
+
+def withdrawn(draft: Draft, warm: Warm, withdrawals: Sequence[Item]) -> None:
+    """Items end as cancelled; the turn goes on only if somebody else waits for it."""
+    unwanted = {item.body.about for item in withdrawals}
+    turn = draft.state.turn
+    queued = [item.id for item in warm.waiting if item.id in unwanted]
+    running = [item for item in turn.items if item in unwanted] if turn else []
+    seq: int | None = None
+    if turn is not None and running:
+        kept = [item for item in turn.items if item not in unwanted]
+        if kept:
+            turn = structs.replace(turn, items=kept)
+        else:
+            close_calls(draft, warm, "cancelled", "Withdrawn by the agent that asked for it.")
+            text = "Withdrawn by the agent that asked for it."
+            seq = draft.add(NoteRecord(code="withdrawn", text=text)).seq
+            turn = None
+        draft.state = structs.replace(draft.state, turn=turn, updated_at=draft.at)
+    draft.fates += [_cancelled(item, WITHDRAWN) for item in queued]
+    draft.fates += [_cancelled(item, WITHDRAWN, seq) for item in running]
+    draft.fates += [FateChange(item_id=item.id, fate="answered") for item in withdrawals]
+
+
+def ended(draft: Draft, warm: Warm, reason: str, children: Iterable[Agent]) -> None:
+    """The agent takes no more messages; everything open ends, and its children end with it."""
+    turn = draft.state.turn
+    if turn is not None:
+        close_calls(draft, warm, "cancelled", "The agent was terminated.")
+    note = draft.add(NoteRecord(code="terminated", text=f"Terminated: {reason}"))
+    running = turn.items if turn else ()
+    draft.fates += [_cancelled(item, "terminated", note.seq) for item in running]
+    for item in warm.waiting:
+        if item.kind == "ending":
+            draft.fates.append(FateChange(item_id=item.id, fate="answered"))
+        else:
+            draft.fates.append(_cancelled(item.id, "terminated"))
+    draft.posts += [
+        _ending(warm, draft, child) for child in children if child.lifecycle == "active"
+    ]
+    draft.audit.append(AuditLine(action="terminate", detail={"reason": reason}))
+    draft.lifecycle = "terminated"
+    draft.state = structs.replace(draft.state, turn=None, updated_at=draft.at)
+
+
+def _cancelled(item: ItemId, reason: str, seq: int | None = None) -> FateChange:
+    return FateChange(item_id=item, fate="cancelled", reason=reason, reply_seq=seq)
+
+
+def _ending(warm: Warm, draft: Draft, child: Agent) -> Post:
+    body = ItemBody(text="", sender=Sender(type="agent", id=warm.id))
+    item = NewItem(id=new_item_id(), kind="ending", body=body, admitted_at=draft.at)
+    return Post(to=child.id, item=item, owner=warm.owner, is_optional=True)

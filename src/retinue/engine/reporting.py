@@ -1,0 +1,207 @@
+"""Who is told how an item ended: the one place, so that nobody is told twice and nobody never.
+
+A report is a post in the very commit that gives the item its final fate. An item gets that once, on
+whatever path it ends (an answer, an error, a limit, a stop, a termination, a poisoned restart), so
+its report is sent once, too, and no crash can come between the two.
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import msgspec
+
+from retinue.agents.descriptor import parent_of
+from retinue.agents.fate import is_final
+from retinue.agents.inbox import Answer, Item, ItemBody, ReplyTo, Sender, Trail
+from retinue.engine.limits import Limits
+from retinue.engine.replies import reply_text
+from retinue.engine.warm import Draft, Warm
+from retinue.ids import AgentId, new_item_id
+from retinue.messages import AnyRecord, AssistantRecord, ThinkingPart, ToolRecord
+from retinue.stores.port import FateChange, NewItem, Post, Store
+
+_UNREPORTED = frozenset({"answer", "withdrawal", "ending"})
+_QUIET_REASONS = frozenset({"withdrawn"})
+
+
+class Reporter:
+    """Turns final fates into posts."""
+
+    def __init__(self, *, store: Store, limits: Limits) -> None:
+        self._store = store
+        self._limits = limits
+
+    async def reports(self, warm: Warm, draft: Draft) -> list[Post]:
+        """The posts that belong to the fates of this draft."""
+        posts: list[Post] = []
+        told: set[AgentId] = set()
+        for change in draft.fates:
+            if not is_final(change.fate) or change.reason in _QUIET_REASONS:
+                continue
+            item = warm.running.get(change.item_id) or _waiting(warm, change)
+            if item is None or item.silent:
+                continue
+            if item.body.reply_to is not None:
+                posts.append(self._outcome(warm, draft, item, change, item.body.reply_to))
+                continue
+            to = await self._listener(warm, item, change)
+            if to is None or (change.fate == "answered" and to in told):
+                continue
+            notice = self._notice(warm, draft, item, change, to)
+            if notice is not None:
+                posts.append(notice)
+                told.add(to)
+        return posts
+
+    async def _listener(self, warm: Warm, item: Item, change: FateChange) -> AgentId | None:
+        """Who should hear about an item that nobody waits for."""
+        if item.body.report_to is not None:
+            return item.body.report_to
+        parent = parent_of(warm.descriptor)
+        if parent is not None:
+            return parent
+        if change.fate == "failed" and item.body.sender.type == "schedule":
+            chat = await self._store.most_recent_foreground(warm.owner)
+            return chat.id if chat is not None and chat.id != warm.id else None
+        return None
+
+    def _notice(
+        self, warm: Warm, draft: Draft, item: Item, change: FateChange, to: AgentId
+    ) -> Post | None:
+        if change.fate == "answered":
+            turn = warm.state.turn
+            if turn is None or item.id not in turn.items or to in turn.messaged:
+                return None
+            text = reply_text(_record(warm, draft, change.reply_seq))
+            if not text.strip():
+                return None
+        elif item.kind in _UNREPORTED and change.fate != "failed":
+            return None
+        else:
+            text = f"{title_of(warm)} {_what_happened(change)}"
+        body = ItemBody(text=text, sender=Sender(type="agent", id=warm.id), trail=_trail(warm))
+        return _post(warm, draft, item, to, "system", body)
+
+    def _outcome(
+        self, warm: Warm, draft: Draft, item: Item, change: FateChange, reply_to: ReplyTo
+    ) -> Post:
+        result = self._result(warm, draft, item, change, reply_to)
+        response = result.get("response")
+        if response is not None:
+            said = f"answered your message {item.id}:\n{response}"
+        else:
+            said = f"{_what_happened(change)} (your message {item.id})"
+        answer = Answer(
+            call=reply_to.call,
+            text=msgspec.json.encode(result).decode(),
+            status="ok" if change.fate == "answered" else "error",
+        )
+        body = ItemBody(
+            text=f"{title_of(warm)} {said}",
+            sender=Sender(type="agent", id=warm.id),
+            trail=_trail(warm),
+            answer=answer,
+        )
+        return _post(warm, draft, item, reply_to.agent_id, "answer", body)
+
+    def _result(
+        self, warm: Warm, draft: Draft, item: Item, change: FateChange, reply_to: ReplyTo
+    ) -> Mapping[str, Any]:
+        result: dict[str, Any] = {
+            "mode": reply_to.mode,
+            "status": "complete" if change.fate == "answered" else change.fate,
+            **session_of(warm),
+            "created": reply_to.created,
+            "responseId": item.id,
+            "durationMs": round((draft.at - item.admitted_at).total_seconds() * 1000),
+        }
+        if change.fate == "answered":
+            response = reply_text(_record(warm, draft, change.reply_seq))
+            longest = self._limits.tool_output_characters
+            result["response"] = response[:longest]
+            result["truncated"] = len(response) > longest
+        else:
+            result["message"] = change.reason or change.fate
+        records = _of_turn(warm, draft)
+        calls = [record for record in records if isinstance(record, ToolRecord)]
+        result["toolCallCount"] = len(calls)
+        result["toolCalls"] = [{"name": c.name, "durationMs": c.duration_ms} for c in calls]
+        thoughts = _thinking(records)
+        if thoughts:
+            result["thinkingText"] = thoughts[: self._limits.tool_output_characters]
+        return result
+
+
+def session_of(warm: Warm) -> dict[str, Any]:
+    """How a delegating agent is told which agent of which definition it is about."""
+    return {
+        "agentId": warm.definition,
+        "sessionId": warm.id,
+        "sessionName": warm.state.name or warm.definition,
+    }
+
+
+def title_of(warm: Warm) -> str:
+    """Name an agent to others: what it is, its name, and the id that reaches it."""
+    named = getattr(warm.descriptor, "name", None) or warm.state.name or warm.definition
+    kind = "background agent" if warm.kind == "subagent" else f"{warm.kind} agent"
+    return f'The {"agent" if warm.kind == "user" else kind} "{named}" ({warm.id})'
+
+
+def _what_happened(change: FateChange) -> str:
+    reason = f": {change.reason}" if change.reason else ""
+    match change.fate:
+        case "cancelled":
+            return f"was cancelled before it had finished{reason}"
+        case "failed":
+            return f"failed{reason}"
+        case _:
+            return f"ended ({change.fate}){reason}"
+
+
+def _post(warm: Warm, draft: Draft, item: Item, to: AgentId, kind: Any, body: ItemBody) -> Post:
+    new = NewItem(
+        id=new_item_id(),
+        kind=kind,
+        body=body,
+        admitted_at=draft.at,
+        dedupe_key=f"report/{item.id}",
+    )
+    return Post(to=to, item=new, owner=warm.owner, is_optional=True)
+
+
+def _trail(warm: Warm) -> Trail | None:
+    """An answer goes back the way that the question came: nobody behind it waits for it."""
+    turn = warm.state.turn
+    hops = turn.trail.hops if turn is not None and turn.trail is not None else 0
+    return Trail(hops=hops + 1)
+
+
+def _waiting(warm: Warm, change: FateChange) -> Item | None:
+    return next((item for item in warm.waiting if item.id == change.item_id), None)
+
+
+def _record(warm: Warm, draft: Draft, seq: int | None) -> AnyRecord | None:
+    if seq is None:
+        return None
+    for record in (*draft.records, *reversed(warm.history.records)):
+        if record.seq == seq:
+            return record
+    return None
+
+
+def _of_turn(warm: Warm, draft: Draft) -> Sequence[AnyRecord]:
+    turn = warm.state.turn
+    if turn is None:
+        return draft.records
+    return [r for r in (*warm.history.records, *draft.records) if r.seq >= turn.first_seq]
+
+
+def _thinking(records: Sequence[AnyRecord]) -> str:
+    return "\n".join(
+        part.text
+        for record in records
+        if isinstance(record, AssistantRecord)
+        for part in record.parts
+        if isinstance(part, ThinkingPart)
+    )

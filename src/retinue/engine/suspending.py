@@ -1,0 +1,136 @@
+"""Calls whose results come later: what is written when they begin to wait, and when that ends."""
+
+from collections.abc import Iterable, Sequence
+
+from msgspec import structs
+
+from retinue.agents.fate import WaitReason
+from retinue.agents.inbox import Item, ItemBody, Sender
+from retinue.agents.state import Suspension, Turn
+from retinue.engine.tooling import closing
+from retinue.engine.warm import Draft, Warm
+from retinue.ids import CallId, new_item_id
+from retinue.messages import CallPart, ToolRecord
+from retinue.stores.port import FateChange, NewItem, Post
+from retinue.tools.port import Pending
+
+PUT_OFF = (
+    "Nobody has decided about this yet: it is pending, not denied. You will be told the decision "
+    "in a message of its own; go on with other work until then."
+)
+HELD_BACK = "Not run: an earlier call of the same response waits for a decision."
+
+
+def suspend(draft: Draft, call: CallPart, pending: Pending) -> None:
+    """The call waits, and with it the items of its turn."""
+    turn = _turn(draft)
+    suspension = Suspension(
+        call=call.id,
+        reason=pending.reason,
+        until=pending.until,
+        at_timeout=pending.at_timeout,
+        agent_id=pending.agent_id,
+        item=pending.item,
+        request=pending.request,
+    )
+    _replace(draft, turn, [*turn.suspended, suspension])
+    draft.fates += [
+        FateChange(item_id=item, fate="waiting", reason=pending.reason) for item in turn.items
+    ]
+
+
+def settled(draft: Draft, warm: Warm, items: Sequence[Item]) -> None:
+    """Results for suspended calls; a call that was approved runs next instead."""
+    turn = _turn(draft)
+    approved = list(turn.approved)
+    ended: set[CallId] = set()
+    for item in items:
+        answer = item.body.answer
+        assert answer is not None  # these are answers
+        seq = None
+        if answer.call in ended:
+            continue
+        ended.add(answer.call)
+        if answer.runs:
+            approved.append(answer.call)
+        else:
+            record = closing(_call(warm, answer.call), answer.status, answer.text)
+            seq = draft.add(_timed(draft, warm, record)).seq
+        grants = list(dict.fromkeys([*draft.state.grants, *answer.grants]))
+        draft.state = structs.replace(draft.state, grants=grants)
+        draft.fates.append(FateChange(item_id=item.id, fate="answered", reply_seq=seq))
+    turn = structs.replace(turn, approved=approved)
+    _replace(draft, turn, [s for s in turn.suspended if s.call not in ended])
+
+
+def timed_out(draft: Draft, warm: Warm, suspended: Iterable[Suspension]) -> None:
+    """Waiting is over for these; nothing is cancelled."""
+    turn = _turn(draft)
+    late = {suspension.call: suspension for suspension in suspended}
+    for call, suspension in late.items():
+        record = closing(_call(warm, call), "pending", suspension.at_timeout)
+        draft.add(_timed(draft, warm, record))
+    _replace(draft, turn, [s for s in turn.suspended if s.call not in late])
+
+
+def put_off(draft: Draft, warm: Warm) -> None:
+    """The turn goes on without the decisions; each comes as a message of its own."""
+    turn = _turn(draft)
+    for call in warm.history.open_calls:
+        if turn.is_suspended(call.id):
+            draft.add(closing(call, "pending", PUT_OFF))
+        else:
+            draft.add(closing(call, "skipped", HELD_BACK))
+    _replace(draft, turn, [])
+
+
+def release(draft: Draft, warm: Warm) -> None:
+    """The turn ends early: what it waits for is no longer wanted."""
+    turn = draft.state.turn
+    if turn is None:
+        return
+    for suspension in turn.suspended:
+        if suspension.agent_id is not None and suspension.item is not None:
+            item = NewItem(
+                id=new_item_id(),
+                kind="withdrawal",
+                body=ItemBody(
+                    text="", sender=Sender(type="agent", id=warm.id), about=suspension.item
+                ),
+                admitted_at=draft.at,
+            )
+            draft.posts.append(
+                Post(to=suspension.agent_id, item=item, owner=warm.owner, is_optional=True)
+            )
+
+
+def waits_for(turn: Turn) -> WaitReason | None:
+    """What the turn waits for, if it waits; a person's decision before all else."""
+    for suspension in turn.suspended:
+        if suspension.holds:
+            return suspension.reason
+    return turn.suspended[0].reason if turn.suspended else None
+
+
+def _replace(draft: Draft, turn: Turn, suspended: list[Suspension]) -> None:
+    if turn.suspended and not suspended:
+        draft.fates += [FateChange(item_id=item, fate="running") for item in turn.items]
+    draft.state = structs.replace(draft.state, turn=structs.replace(turn, suspended=suspended))
+
+
+def _timed(draft: Draft, warm: Warm, record: ToolRecord) -> ToolRecord:
+    asked_by = warm.history.asked_by
+    if asked_by is None:
+        return record
+    took = draft.at - asked_by.at
+    return structs.replace(record, duration_ms=max(0, round(took.total_seconds() * 1000)))
+
+
+def _call(warm: Warm, call: CallId) -> CallPart:
+    return next(part for part in warm.history.open_calls if part.id == call)
+
+
+def _turn(draft: Draft) -> Turn:
+    turn = draft.state.turn
+    assert turn is not None  # calls belong to a turn
+    return turn

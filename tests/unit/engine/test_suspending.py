@@ -1,0 +1,272 @@
+"""Calls whose results come later, told with tools as plain as can be."""
+
+import json
+from datetime import timedelta
+from typing import cast
+
+import pytest
+
+from retinue.agents.descriptor import SubagentDescriptor
+from retinue.agents.inbox import ItemBody, ReplyTo, Sender
+from retinue.agents.state import AgentState
+from retinue.engine.tooling import CallContext
+from retinue.errors import ModelError, TerminatedError
+from retinue.ids import LOCAL_OWNER, AgentId, new_agent_id, new_item_id
+from retinue.models.port import ModelRequest
+from retinue.models.scripted import Answer, Call, Reply
+from retinue.stores.port import Agent, NewAgent, NewItem, Post, Receipt
+from retinue.testing.kit import Kit
+from retinue.tools.function import tool
+from retinue.tools.port import Pending, ToolContext
+from tests.unit.engine.conftest import Start
+from tests.unit.engine.support import Gate, calls, last_said, until
+
+
+@tool(effect="keyed")
+async def delegate(ctx: ToolContext, to: str, text: str, seconds: float = 0) -> Pending:
+    """Ask another agent and wait for its answer."""
+    call = cast("CallContext", ctx)
+    now = call.clock.now()
+    item = NewItem(
+        id=new_item_id(),
+        kind="message",
+        body=ItemBody(
+            text=text,
+            sender=Sender(type="agent", id=ctx.agent_id),
+            reply_to=ReplyTo(agent_id=ctx.agent_id, call=ctx.call_id, mode="sync"),
+        ),
+        admitted_at=now,
+    )
+    call.posts.append(Post(to=AgentId(to), item=item, owner=ctx.owner))
+    return Pending(
+        reason="child",
+        until=now + timedelta(seconds=seconds) if seconds else None,
+        at_timeout='{"status":"timeout"}',
+        agent_id=AgentId(to),
+        item=item.id,
+    )
+
+
+@tool(effect="keyed")
+async def permit() -> Pending:
+    """Ask a person."""
+    return Pending(reason="permission", request="r1")
+
+
+async def kinds_until(kit: Kit, agent: Agent, last: str) -> list[str]:
+    """Wait until the history ends like this."""
+    kinds: list[str] = []
+
+    async def came() -> bool:
+        kinds[:] = await kit.kinds(agent)
+        return kinds[-1] == last
+
+    await until(came)
+    return kinds
+
+
+async def is_waiting(kit: Kit, receipt: Receipt) -> bool:
+    item, _ = await kit.store.item(LOCAL_OWNER, receipt.item.id)
+    return (item.fate, item.reason) == ("waiting", "permission")
+
+
+async def is_ended(kit: Kit, agent: Agent) -> bool:
+    return (await kit.fresh(agent)).lifecycle == "terminated"
+
+
+async def child_of(kit: Kit, parent: Agent, name: str = "worker") -> Agent:
+    now = kit.stage.clock.now()
+    agent_id = new_agent_id()
+    agent, _ = await kit.store.create(
+        NewAgent(
+            id=agent_id,
+            owner=parent.owner,
+            descriptor=SubagentDescriptor(id=agent_id, parent_agent_id=parent.id, name=name),
+            definition="helper",
+            state=AgentState(created_at=now, updated_at=now),
+        )
+    )
+    return agent
+
+
+def asks(*targets: Agent, seconds: float = 0) -> Answer:
+    return Reply(
+        calls=[
+            Call(name="delegate", arguments={"to": t.id, "text": f"task {i}", "seconds": seconds})
+            for i, t in enumerate(targets)
+        ]
+    )
+
+
+async def test_a_delegated_answer_becomes_the_result_of_the_call(start: Start) -> None:
+    peers: list[Agent] = []
+
+    def script(request: ModelRequest) -> Answer:
+        text = last_said(request)
+        if text == "go":
+            return asks(peers[0])
+        return f"heard {json.loads(text)['response']}" if text.startswith("{") else f"did {text}"
+
+    kit = await start(script, tools=[delegate])
+    parent, peer = await kit.agent(), await kit.agent()
+    peers.append(peer)
+    outcome = await kit.ask(parent, "go")
+    assert outcome.reply == "heard did task 0"
+    assert await kit.kinds(peer) == ["start", "user task 0", "assistant did task 0"]
+    last = (await kit.fresh(peer)).state.last_user_activity_at
+    assert last is None  # an agent's words are no person's
+
+
+async def test_delegations_of_one_response_run_at_the_same_time(start: Start) -> None:
+    peers: list[Agent] = []
+    gate = Gate()
+
+    async def both() -> None:
+        gate.count += 1
+        if gate.count == 2:
+            gate.opened.set()
+        await gate.opened.wait()
+
+    def script(request: ModelRequest) -> Answer:
+        text = last_said(request)
+        if text == "go":
+            return asks(*peers)
+        return "all done" if text.startswith("{") else Reply(text="did it", before=both)
+
+    kit = await start(script, tools=[delegate])
+    parent = await kit.agent()
+    peers += [await kit.agent(), await kit.agent()]
+    assert (await kit.ask(parent, "go")).reply == "all done"
+
+
+async def test_waiting_for_a_child_survives_a_crash(start: Start) -> None:
+    peers: list[Agent] = []
+    gate = Gate()
+
+    def script(request: ModelRequest) -> Answer:
+        text = last_said(request)
+        if text == "go":
+            return asks(peers[0])
+        return "heard" if text.startswith("{") else Reply(text="did it", before=gate)
+
+    kit = await start(script, tools=[delegate])
+    parent = await kit.agent()
+    peers.append(await kit.agent())
+    receipt = await kit.post(parent, "go")
+    await gate.reached.wait()
+    item, _ = await kit.store.item(LOCAL_OWNER, receipt.item.id)
+    assert (item.fate, item.reason) == ("waiting", "child")
+    await kit.crash()
+    gate.opened.set()
+    assert (await kit.outcome(receipt)).reply == "heard"
+    assert (await kit.kinds(parent)).count("user go") == 1
+    assert len([k for k in await kit.kinds(parent) if k.startswith("tool delegate")]) == 1
+
+
+async def test_a_timeout_cancels_nothing_and_the_late_answer_comes_once(start: Start) -> None:
+    peers: list[Agent] = []
+    gate = Gate()
+
+    def script(request: ModelRequest) -> Answer:
+        text = last_said(request)
+        if text == "go":
+            return asks(peers[0], seconds=0.05)
+        if text.startswith("{"):
+            return "gave up waiting"
+        return "got it late" if "system_message" in text else Reply(text="did it", before=gate)
+
+    kit = await start(script, tools=[delegate])
+    parent = await kit.agent()
+    peers.append(await kit.agent())
+    assert (await kit.ask(parent, "go")).reply == "gave up waiting"
+    gate.opened.set()
+    kinds = await kinds_until(kit, parent, "assistant got it late")
+    assert len([k for k in kinds if k.startswith("system ")]) == 1
+    assert "did it" in next(k for k in kinds if k.startswith("system "))
+
+
+async def test_stopping_the_caller_stops_the_child_that_it_waits_for(start: Start) -> None:
+    peers: list[Agent] = []
+    gate = Gate()
+
+    def script(request: ModelRequest) -> Answer:
+        return asks(peers[0]) if last_said(request) == "go" else Reply(text="did", before=gate)
+
+    kit = await start(script, tools=[delegate])
+    parent = await kit.agent()
+    peers.append(await kit.agent())
+    receipt = await kit.post(parent, "go")
+    await gate.reached.wait()
+    assert await kit.engine.interrupt(parent.owner, parent.id)
+    assert (await kit.outcome(receipt)).item.fate == "cancelled"
+    await kinds_until(kit, peers[0], "note withdrawn")
+    assert not [k for k in await kit.kinds(parent) if k.startswith("system")]
+
+
+async def test_what_people_write_is_answered_while_nobody_has_decided(start: Start) -> None:
+    def script(request: ModelRequest) -> Answer:
+        text = last_said(request)
+        return calls("permit") if text == "go" else f"re {text}"
+
+    kit = await start(script, tools=[permit])
+    agent = await kit.agent()
+    first = await kit.post(agent, "go")
+    await until(lambda: is_waiting(kit, first))
+    outcome = await kit.ask(agent, "what else?")
+    assert outcome.reply == "re what else?"
+    told = next(k for k in await kit.kinds(agent) if k.startswith("tool permit"))
+    assert told.startswith("tool permit pending") and "not denied" in told
+
+
+async def test_a_failed_child_gives_its_parent_one_notice(start: Start) -> None:
+    def script(request: ModelRequest) -> Answer:
+        if "system_message" in last_said(request):
+            return "sorry"
+        return Reply(error=ModelError("boom", is_retryable=False))
+
+    kit = await start(script, limits={"retry_attempts": 1})
+    parent = await kit.agent()
+    child = await child_of(kit, parent)
+    outcome = await kit.ask(child, "work")
+    assert outcome.item.fate == "failed"
+    kinds = await kinds_until(kit, parent, "assistant sorry")
+    notices = [k for k in kinds if k.startswith("system")]
+    assert len(notices) == 1
+    assert child.id in notices[0] and "worker" in notices[0] and "boom" in notices[0]
+
+
+async def test_a_child_that_did_not_write_to_its_parent_has_its_answer_delivered(
+    start: Start,
+) -> None:
+    def script(request: ModelRequest) -> Answer:
+        return "noted" if "system_message" in last_said(request) else "the result"
+
+    kit = await start(script)
+    parent = await kit.agent()
+    child = await child_of(kit, parent)
+    await kit.ask(child, "work")
+    kinds = await kinds_until(kit, parent, "assistant noted")
+    assert [k for k in kinds if k.startswith("system")] == ["system the result"]
+
+
+async def test_terminating_an_agent_ends_its_children_and_tells_who_waits(start: Start) -> None:
+    peers: list[Agent] = []
+    gate = Gate()
+
+    def script(request: ModelRequest) -> Answer:
+        text = last_said(request)
+        if text == "go":
+            return asks(peers[0])
+        return f"heard {text}" if text.startswith("{") else Reply(text="did", before=gate)
+
+    kit = await start(script, tools=[delegate])
+    caller, target = await kit.agent(), await kit.agent()
+    peers.append(target)
+    child = await child_of(kit, target)
+    receipt = await kit.post(caller, "go")
+    await gate.reached.wait()
+    await kit.engine.terminate(target.owner, target.id)
+    assert '"status":"cancelled"' in (await kit.outcome(receipt)).reply
+    with pytest.raises(TerminatedError):
+        await kit.post(target, "more")
+    await until(lambda: is_ended(kit, child))
