@@ -4,11 +4,8 @@ import asyncio
 import logging
 from collections import OrderedDict
 from collections.abc import AsyncIterator, Mapping, Sequence
-from datetime import datetime
 from itertools import chain
 from typing import Any, Literal
-
-from msgspec import Struct
 
 from retinue.agents.descriptor import Descriptor, HeartbeatDescriptor, UserDescriptor, is_foreground
 from retinue.agents.fate import is_final
@@ -21,8 +18,8 @@ from retinue.engine.dispatch import Dispatch, LocalDispatch, Priority
 from retinue.engine.feed import Feed
 from retinue.engine.following import Following
 from retinue.engine.limits import limits_of
+from retinue.engine.outcomes import Outcome, Outcomes
 from retinue.engine.prompting import make_plan
-from retinue.engine.replies import reply_text
 from retinue.engine.trials import Trials
 from retinue.engine.warm import (
     AgentPatch,
@@ -40,7 +37,7 @@ from retinue.engine.wiring import World, make_runner, make_toolbox
 from retinue.errors import BusyError, FencedError, NotFoundError, UsageError
 from retinue.events import DefinitionsEvent, Event
 from retinue.ids import AgentId, ItemId, OwnerId, new_agent_id, new_id
-from retinue.messages import AnyRecord, FileReference, clean_json
+from retinue.messages import FileReference, clean_json
 from retinue.stores.port import Agent, NewAgent, Offset, Post, Receipt
 from retinue.stores.port import Change as StoredChange
 from retinue.tools.port import AgentFiles, Tool
@@ -51,22 +48,6 @@ FetchStrategy = Literal["most-recent-foreground", "heartbeat"]
 
 _DEFECT_RETRY_SECONDS = 5.0
 _FILES_SECONDS = 1.0
-
-
-class Outcome(Struct, frozen=True, kw_only=True):
-    """An item with what its sender wants to know."""
-
-    item: Item
-    position: int  # 0 when running or final
-    reply: str  # the answering text, or in words what happened instead
-    waiting_until: datetime | None = None
-
-
-class _Ended(Struct, frozen=True):
-    """An item that ended, with the record that answers it when that was committed with it."""
-
-    item: Item
-    reply: AnyRecord | None
 
 
 class Engine:
@@ -94,8 +75,7 @@ class Engine:
         self._running: set[AgentId] = set()
         self._commands: dict[AgentId, list[Command]] = {}
         self._arrived: dict[AgentId, list[Item]] = {}  # while the agent was being loaded
-        self._waiters: dict[ItemId, list[asyncio.Future[_Ended | None]]] = {}
-        self._open: dict[ItemId, Item] = {}
+        self._outcomes = Outcomes(world.store)
         self._crashed: set[AgentId] = set()
         self._weights: dict[AgentId, int] = {}
         self._warm_bytes = 0
@@ -213,49 +193,7 @@ class Engine:
 
     async def outcome(self, owner: OwnerId, item_id: ItemId, *, wait_seconds: float = 0) -> Outcome:
         """What became of an item, waiting for its end at most that long."""
-        known = self._open.get(item_id) if wait_seconds else None
-        warm = self._warm.get(known.agent_id) if known else None
-        if known is not None and warm is not None and warm.owner == owner:
-            item, position = known, 0
-        else:
-            item, position = await self.store.item(owner, item_id)
-        if wait_seconds > 0 and not is_final(item.fate):
-            ended = await self._ending(owner, item, wait_seconds)
-            if ended is not None and (ended.reply or ended.item.reply_seq is None):
-                return Outcome(item=ended.item, position=0, reply=_words(ended.item, ended.reply))
-            item, position = await self.store.item(owner, item_id)
-        return await self._outcome(owner, item, position)
-
-    async def _outcome(self, owner: OwnerId, item: Item, position: int) -> Outcome:
-        record = None
-        if item.reply_seq is not None:
-            record = await self.store.record(owner, item.agent_id, item.reply_seq)
-        until = None
-        if item.fate == "running":
-            turn = (await self.store.agent(owner, item.agent_id)).state.turn
-            until = turn.retry_at if turn else None
-        return Outcome(
-            item=item, position=position, reply=_words(item, record), waiting_until=until
-        )
-
-    async def _ending(self, owner: OwnerId, item: Item, seconds: float) -> _Ended | None:
-        loop = asyncio.get_running_loop()
-        waiter: asyncio.Future[_Ended | None] = loop.create_future()
-        timer = loop.call_later(seconds, _give_up, waiter)
-        waiters = self._waiters.setdefault(item.id, [])
-        waiters.append(waiter)
-        try:
-            if item.id not in self._open:
-                # It may have ended between reading it and listening for it.
-                current, _ = await self.store.item(owner, item.id)
-                if is_final(current.fate):
-                    return None
-            return await waiter
-        finally:
-            timer.cancel()
-            waiters.remove(waiter)
-            if not waiters:
-                self._waiters.pop(item.id, None)
+        return await self._outcomes.outcome(owner, item_id, wait_seconds)
 
     # -- commands
 
@@ -331,31 +269,15 @@ class Engine:
                 if item.fate == "queued":
                     self._admitted(change, item)
                 elif is_final(item.fate):
-                    self._ended(change, item)
+                    self._outcomes.ended(change, item)
             if change.is_deleted:
-                self._forgotten(change.agent_id)
+                self._warm.pop(change.agent_id, None)
+                self._outcomes.forgotten(change.agent_id)
         self._feed.publish(changes)
         self._outbox.nudge()
 
-    def _forgotten(self, agent_id: AgentId) -> None:
-        self._warm.pop(agent_id, None)
-        for item in [item for item in self._open.values() if item.agent_id == agent_id]:
-            del self._open[item.id]
-            for waiter in self._waiters.get(item.id, ()):
-                if not waiter.done():
-                    waiter.set_exception(NotFoundError(f"the agent of {item.id!r} was deleted"))
-
-    def _ended(self, change: StoredChange, item: Item) -> None:
-        self._open.pop(item.id, None)
-        waiters = self._waiters.get(item.id)
-        if waiters:
-            reply = next((r for r in change.records if r.seq == item.reply_seq), None)
-            for waiter in waiters:
-                if not waiter.done():
-                    waiter.set_result(_Ended(item=item, reply=reply))
-
     def _admitted(self, change: StoredChange, item: Item) -> None:
-        self._open[item.id] = item
+        self._outcomes.admitted(change.owner, item)
         warm = self._warm.get(change.agent_id)
         if warm is not None:
             warm.receive(item)
@@ -494,18 +416,9 @@ class Engine:
             raise UsageError(f"no system agent has the tag {tag!r} (configured: {known})")
 
 
-def _give_up(waiter: "asyncio.Future[_Ended | None]") -> None:
-    if not waiter.done():
-        waiter.set_result(None)
-
-
 def _ends_turn(warm: Warm, control: Item) -> bool:
     """Whether there is no use in finishing what the agent is doing."""
     return control.kind == "ending" or list(warm.turn_items()) == [control.body.about]
-
-
-def _words(item: Item, reply: AnyRecord | None) -> str:
-    return reply_text(reply) if reply is not None or not is_final(item.fate) else item.reason
 
 
 def _priority(agent: Agent | Warm) -> Priority:

@@ -11,7 +11,8 @@ from retinue.agents.inbox import ItemBody, Sender
 from retinue.clock import Clock, SystemClock
 from retinue.definitions.catalog import Catalog
 from retinue.engine.delivery import Deliver
-from retinue.engine.engine import Engine, Outcome
+from retinue.engine.engine import Engine
+from retinue.engine.outcomes import Outcome
 from retinue.engine.wiring import World
 from retinue.errors import FencedError, NotFoundError, UnknownModelError
 from retinue.ids import LOCAL_OWNER, AgentId, ItemId, OwnerId, new_item_id

@@ -9,7 +9,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from retinue.agents.inbox import Sender
-from retinue.engine.engine import Outcome
+from retinue.engine.outcomes import Outcome
 from retinue.engine.views import item_view
 from retinue.errors import NotFoundError, RetinueError, UsageError
 from retinue.ids import ItemId
