@@ -194,7 +194,7 @@ def _resume(view: View, turn: Turn) -> Action:
         elif suspension.holds:
             break
     if runnable:
-        return RunTools(calls=runnable, in_doubt=runnable[0] if view.is_recovered else None)
+        return RunTools(calls=runnable, in_doubt=runnable[0] if view.is_in_doubt else None)
     late = [s for s in turn.suspended if s.until is not None and s.until <= view.now]
     if late:
         return TimeOut(suspended=late)
