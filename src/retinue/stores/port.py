@@ -299,7 +299,9 @@ class Store(Protocol):
         """The first undelivered reply of each channel, when it is due: order holds per channel."""
         ...
 
-    async def delivered(self, delivery_id: int, at: datetime) -> None: ...
+    async def delivered(self, delivery_id: int, at: datetime) -> None:
+        """Let it rest; the feed tells that its agent changed, so that the folders forget it too."""
+        ...
 
     async def delivery_failed(
         self, delivery_id: int, *, error: str, retry_at: datetime | None

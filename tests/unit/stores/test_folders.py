@@ -144,6 +144,24 @@ async def test_every_conversation_goes_on_without_the_database(home: Home) -> No
     await store.close()
 
 
+@pytest.mark.parametrize("is_delivered", [True, False])
+async def test_a_reply_that_left_or_was_given_up_is_not_sent_again_after_a_rebuild(
+    home: Home, is_delivered: bool
+) -> None:
+    await conversation(home)
+    await home.mirror.stop()
+    home.mirror = Mirror(home.store)
+    await home.mirror.start()
+    (reply,) = await home.store.due_deliveries(at(99), 9)
+    if is_delivered:
+        await home.store.delivered(reply.id, at(99))
+    else:
+        await home.store.delivery_failed(reply.id, error="blocked", retry_at=None)
+    again = await home.again()
+    assert list(await again.store.due_deliveries(at(99), 9)) == []
+    await again.close()
+
+
 async def test_a_history_ahead_of_its_state_doubles_no_message(home: Home) -> None:
     """A kill between the two writes of a round, and then the database is lost as well."""
     receipt = await home.store.admit(post(new_agent(chat("a")), "hello"))

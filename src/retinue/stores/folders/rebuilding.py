@@ -104,7 +104,11 @@ async def open_or_rebuild(store: OpenableStore, *, is_forced: bool = False) -> R
 
 
 async def rebuild(store: OpenableStore) -> Rebuilt:
-    """Put every agent of the folders into an empty store; an unreadable one keeps its place."""
+    """Put every agent of the folders into an empty store; an unreadable one keeps its place.
+
+    What the last second of the old store did may be missing from the folders. A reply that was
+    delivered in it is sent once more, with the key that it had: nobody can tell any more.
+    """
     data_dir = store.data_dir
     mirror = read_mirror_file(data_dir)
     cursor = mirror.cursor if mirror is not None else 0

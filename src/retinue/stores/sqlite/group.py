@@ -135,7 +135,7 @@ class Group:
                 self.batch.statements.append(("set_meta", ("feed_floor", str(cursor))))
                 return None
             case Execute():
-                self.batch.statements.append((operation.statement, operation.parameters))
+                self._execute(operation)
                 return None
             case Fire():
                 return self._fire(operation)
@@ -279,6 +279,12 @@ class Group:
             self.batch.deliveries.append(row)
         self._announce(draft)
         return entry.agent()
+
+    def _execute(self, operation: Execute) -> None:
+        self.batch.statements.append((operation.statement, operation.parameters))
+        entry = None if operation.agent_id is None else self._warm.get(operation.agent_id)
+        if entry is not None:
+            self._announce(_Draft(entry))
 
     def _set_aside(self, operation: SetAside) -> None:
         row = (operation.agent_id, operation.owner, operation.identity, operation.reason)

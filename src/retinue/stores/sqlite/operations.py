@@ -65,6 +65,7 @@ class Execute(Operation):
 
     statement: str
     parameters: Sequence[Any]
+    agent_id: AgentId | None = None  # whom it changes, for the feed
     name: ClassVar[str] = "delivery"
 
 

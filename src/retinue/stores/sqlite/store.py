@@ -297,16 +297,22 @@ class SqliteStore:
         return [delivery_of(row) for row in rows]
 
     async def delivered(self, delivery_id: int, at: datetime) -> None:
-        await self._execute("finish_delivery", delivery_id, microseconds(at))
+        await self._end_delivery("finish_delivery", delivery_id, microseconds(at))
 
     async def delivery_failed(
         self, delivery_id: int, *, error: str, retry_at: datetime | None
     ) -> None:
         if retry_at is None:
             now = microseconds(self._clock.now())
-            await self._execute("give_up_delivery", delivery_id, error, now)
+            await self._end_delivery("give_up_delivery", delivery_id, error, now)
         else:
             await self._execute("postpone_delivery", delivery_id, error, microseconds(retry_at))
+
+    async def _end_delivery(self, statement: str, delivery_id: int, *parameters: object) -> None:
+        row = await self._row("delivery_agent", delivery_id)
+        if row is not None:  # else it is gone, with its agent
+            values = (delivery_id, *parameters)
+            await self._write(Execute(self._future(), statement, values, row[0]))
 
     async def offset(self, source: str) -> str | None:
         row = await self._row("offset", source)

@@ -23,6 +23,7 @@ from retinue.stores.sqlite.operations import (
     Claim,
     Create,
     Delete,
+    Execute,
     Fire,
     Operation,
     Restore,
@@ -74,7 +75,11 @@ class Needs:
                 self._add_post(post)
             case Create(new=new):
                 self._add_new(new)
-            case Claim(agent_id=agent_id) | Delete(agent_id=agent_id):
+            case (
+                Claim(agent_id=agent_id)
+                | Delete(agent_id=agent_id)
+                | Execute(agent_id=str(agent_id))
+            ):
                 self.ids.add(agent_id)
             case Restore(stored=stored):
                 self.ids.add(stored.id)

@@ -140,6 +140,11 @@ WHERE deliveries.due_at <= ?1
 ORDER BY deliveries.number
 LIMIT ?2;
 
+-- name: delivery_agent
+SELECT agents.id FROM deliveries
+JOIN agents ON agents.number = deliveries.agent
+WHERE deliveries.number = ?1;
+
 -- name: offset
 SELECT value FROM offsets WHERE source = ?1;
 
