@@ -2,7 +2,7 @@
 
 import asyncio
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from itertools import islice
 from pathlib import Path
 
@@ -25,12 +25,10 @@ async def add_sleepers(data: Path, count: int) -> None:
     store = SqliteStore(data)
     await store.open()
     try:
-        ids: list[AgentId] = []
         sleepers = _sleepers(count, first=(await store.facts()).agents)
         while chunk := list(islice(sleepers, _AT_ONCE)):
             await asyncio.gather(*(store.create(new) for new in chunk))
-            ids += [new.id for new in chunk]
-        await asyncio.to_thread(_write_folders, store, ids)
+            await asyncio.to_thread(_write_folders, store, [new.id for new in chunk])
     finally:
         await store.close()
 
@@ -47,29 +45,31 @@ def _sleepers(count: int, *, first: int) -> Iterator[NewAgent]:
         )
 
 
-def _write_folders(store: SqliteStore, ids: list[AgentId]) -> None:
-    """Leave what the mirror leaves, without its care: nobody pulls the plug here."""
+def _write_folders(store: SqliteStore, ids: Sequence[AgentId]) -> None:
+    """Leave as many folders as the mirror would, and its word that they are in step.
+
+    A start does not read them, so that one agent's files serve for all: new ones would take longer
+    to make than everything that is measured.
+    """
     reader = store.whole_reader()
     try:
+        stored = reader.read(ids[0], after=0)
+        if stored is None:
+            raise RuntimeError(f"{ids[0]} was not stored")
         cursor = reader.cursor()
-        agents = store.data_dir / AGENTS
-        agents.mkdir(mode=0o700, exist_ok=True)
-        for agent_id in ids:
-            stored = reader.read(agent_id, after=0)
-            if stored is None:
-                raise RuntimeError(f"{agent_id} was not stored")
-            folder = f"{agents}/{agent_id}"
-            os.mkdir(folder, 0o700)  # noqa: PTH102  (hundreds of thousands of times)
-            _write(f"{folder}/{DESCRIPTOR}", stored.descriptor + b"\n")
-            _write(f"{folder}/{STATE}", state_file(stored, cursor))
-            _write(f"{folder}/{HISTORY}", stored.history)
-        mirror = MirrorFile(cursor=cursor)
-        (store.data_dir / "mirror.json").write_bytes(msgspec.json.encode(mirror))
     finally:
         reader.close()
-
-
-def _write(path: str, data: bytes) -> None:
-    descriptor = os.open(path, os.O_WRONLY | os.O_CREAT, 0o600)
-    os.write(descriptor, data)
-    os.close(descriptor)
+    agents = store.data_dir / AGENTS
+    agents.mkdir(mode=0o700, exist_ok=True)
+    model = agents / ids[0]
+    model.mkdir(mode=0o700)
+    (model / DESCRIPTOR).write_bytes(stored.descriptor + b"\n")
+    (model / STATE).write_bytes(state_file(stored, cursor))
+    (model / HISTORY).write_bytes(stored.history)
+    for agent_id in ids[1:]:
+        folder = f"{agents}/{agent_id}"
+        os.mkdir(folder, 0o700)  # noqa: PTH102  (a hundred thousand times)
+        for name in (DESCRIPTOR, STATE, HISTORY):
+            os.link(f"{model}/{name}", f"{folder}/{name}")
+    mirror = msgspec.json.encode(MirrorFile(cursor=cursor))
+    (store.data_dir / "mirror.json").write_bytes(mirror)
