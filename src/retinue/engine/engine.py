@@ -40,7 +40,7 @@ from retinue.ids import AgentId, ItemId, OwnerId, new_agent_id, new_id
 from retinue.messages import FileReference, clean_json
 from retinue.stores.port import Agent, NewAgent, Offset, Post, Receipt
 from retinue.stores.port import Change as StoredChange
-from retinue.tools.port import AgentFiles, Tool
+from retinue.tools.port import ServedFiles, Tool
 
 logger = logging.getLogger(__name__)
 
@@ -249,7 +249,7 @@ class Engine:
     ) -> AsyncIterator[Event]:
         return self._feed.subscribe(owner, after=after, agent_id=agent_id)
 
-    def tree(self, agent_id: AgentId) -> AgentFiles:
+    def tree(self, agent_id: AgentId) -> ServedFiles:
         return self._trees.tree(agent_id)
 
     async def tools_of(self, owner: OwnerId, agent_id: AgentId) -> Sequence[Tool]:

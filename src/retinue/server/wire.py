@@ -8,7 +8,6 @@ from msgspec import UNSET, Meta, Struct, UnsetType, field
 
 from retinue.agents.state import TokenSnapshot, TokenStats
 from retinue.events import AgentView, ItemView
-from retinue.messages import FileReference
 
 Kind = Literal["user", "cron", "heartbeat", "system", "subagent", "swarm", "permanent"]
 AgentName = Annotated[str, Meta(min_length=1, max_length=200)]
@@ -295,10 +294,30 @@ class FilesQuery(Asked, frozen=True, kw_only=True):
     recursive: bool = False
 
 
-class FileList(Answer, frozen=True, kw_only=True):
-    """Files of an agent's own tree."""
+class FileEntry(Answer, frozen=True, kw_only=True):
+    """A file of an agent's own tree."""
 
-    files: list[FileReference]
+    id: str
+    name: str
+    path: str
+    mime_type: str
+    size: int
+    modified_at: datetime
+
+
+class FolderEntry(Answer, frozen=True, kw_only=True):
+    """A folder of an agent's own tree."""
+
+    name: str
+    path: str
+    modified_at: datetime
+
+
+class FileList(Answer, frozen=True, kw_only=True):
+    """What is in a folder of an agent's own tree."""
+
+    files: list[FileEntry]
+    folders: list[FolderEntry]
 
 
 class EventsQuery(Asked, frozen=True, kw_only=True):

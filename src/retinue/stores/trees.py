@@ -7,21 +7,25 @@ import mimetypes
 import os
 import re
 import stat
-from collections.abc import Generator, Sequence
+from collections.abc import AsyncIterator, Generator, Sequence
 from contextlib import contextmanager, suppress
+from datetime import UTC, datetime
+from io import FileIO
 from pathlib import Path, PurePosixPath
 
+from retinue.agents.files import FileStream, TreeEntry
 from retinue.errors import NotFoundError, StoreFullError, UsageError
 from retinue.ids import AgentId, is_agent_id, new_id
 from retinue.messages import FileReference
 
+_PIECE = 256 * 1024
 LARGEST_FILE = 64 * 1024 * 1024
 _LONGEST_PATH = 1024
 _LONGEST_NAME = 255
 _ODD = re.compile(r"[\\\x00-\x1f\x7f\ud800-\udfff]")
 _DIRECTORY = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 
-_Files = list[FileReference]
+_Entries = list[TreeEntry]
 _Folders = list[tuple[str, ...]]
 
 
@@ -48,6 +52,11 @@ class FileTree:
     async def read(self, path: str) -> bytes:
         return await asyncio.to_thread(self._read, parts_of(path))
 
+    async def stream(self, path: str) -> FileStream:
+        file = await asyncio.to_thread(self._open, parts_of(path))
+        size = os.fstat(file.fileno()).st_size
+        return FileStream(size=size, pieces=_pieces(file, size))
+
     async def write(self, path: str, data: bytes) -> FileReference:
         return await asyncio.to_thread(self._write, parts_of(path), data)
 
@@ -58,6 +67,10 @@ class FileTree:
         await asyncio.to_thread(self._delete, parts_of(path))
 
     async def list(self, path: str = "/", *, recursive: bool = False) -> Sequence[FileReference]:
+        found = await self.entries(path, recursive=recursive)
+        return [entry.file for entry in found if entry.file is not None]
+
+    async def entries(self, path: str = "/", *, recursive: bool = False) -> Sequence[TreeEntry]:
         return await asyncio.to_thread(self._list, parts_of(path, is_folder=True), recursive)
 
     async def stat(self, path: str) -> FileReference:
@@ -98,15 +111,25 @@ class FileTree:
         except NotFoundError as error:
             raise NotFoundError(f"no file {_shown(parts)}") from error
 
-    def _read(self, parts: Sequence[str]) -> bytes:
+    def _open(self, parts: Sequence[str]) -> FileIO:
         with self._home(parts) as folder:
             descriptor = os.open(
                 parts[-1], os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC, dir_fd=folder
             )
-            with os.fdopen(descriptor, "rb") as file:
-                if not stat.S_ISREG(os.fstat(descriptor).st_mode):
-                    raise UsageError(f"{_shown(parts)} is not a file")
-                return file.read()
+        if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+            os.close(descriptor)
+            raise UsageError(f"{_shown(parts)} is not a file")
+        return FileIO(descriptor)
+
+    def _read(self, parts: Sequence[str]) -> bytes:
+        with self._open(parts) as file, _told(parts):
+            size = os.fstat(file.fileno()).st_size
+            if size > self._largest_file:
+                raise UsageError(
+                    f"{_shown(parts)} has {size} bytes; at most {self._largest_file} are read "
+                    "whole: take a part of it with another tool, such as head, tail or grep"
+                )
+            return _read_up_to(file, size)
 
     def _write(self, parts: Sequence[str], data: bytes) -> FileReference:
         self._check_size(len(data))
@@ -149,36 +172,55 @@ class FileTree:
                 raise NotFoundError(f"no file {_shown(parts)}")
             return _reference(parts, found.st_size)
 
-    def _list(self, parts: Sequence[str], recursive: bool) -> Sequence[FileReference]:
+    def _list(self, parts: Sequence[str], recursive: bool) -> Sequence[TreeEntry]:
         if not parts and not self._root.exists():
             return []
         found, folders = self._entries(parts)
         while recursive and folders:
             # Each is walked to from the root: a tree of any depth takes one open folder.
             with suppress(NotFoundError, UsageError):  # gone meanwhile, or not to be opened
-                files, inner = self._entries(folders.pop())
-                found += files
+                entries, inner = self._entries(folders.pop())
+                found += entries
                 folders += [one for one in inner if len(_shown(one)) <= _LONGEST_PATH]
-        return sorted(found, key=lambda file: file.path)
+        return sorted(found, key=lambda entry: entry.path)
 
-    def _entries(self, parts: Sequence[str]) -> tuple[_Files, _Folders]:
-        """Give a folder's files, and the folders in it."""
-        files: _Files = []
+    def _entries(self, parts: Sequence[str]) -> tuple[_Entries, _Folders]:
+        """Give what is in a folder, and which of it are folders."""
+        found: _Entries = []
         folders: _Folders = []
         with self._folder(parts) as folder, _told(parts), os.scandir(folder) as entries:
             for entry in entries:
                 if _ODD.search(entry.name):
                     continue  # a program made it, and no path here could name it
                 here = (*parts, entry.name)
+                status = entry.stat(follow_symlinks=False)
+                modified = datetime.fromtimestamp(status.st_mtime, UTC)
                 if entry.is_file(follow_symlinks=False):
-                    files.append(_reference(here, entry.stat(follow_symlinks=False).st_size))
+                    file = _reference(here, status.st_size)
+                    found.append(TreeEntry(path=file.path, modified=modified, file=file))
                 elif entry.is_dir(follow_symlinks=False):
+                    found.append(TreeEntry(path=_shown(here), modified=modified))
                     folders.append(here)
-        return files, folders
+        return found, folders
 
     def _check_size(self, size: int) -> None:
         if size > self._largest_file:
             raise UsageError(f"the file has {size} bytes; at most {self._largest_file} are kept")
+
+
+def _read_up_to(file: FileIO, size: int) -> bytes:
+    """Read at most that much: a file that grows meanwhile does not grow in memory."""
+    data = bytearray()
+    while len(data) < size and (piece := file.read(min(_PIECE, size - len(data)))):
+        data += piece
+    return bytes(data)
+
+
+async def _pieces(file: FileIO, size: int) -> AsyncIterator[bytes]:
+    with file:
+        while size > 0 and (piece := await asyncio.to_thread(file.read, min(_PIECE, size))):
+            size -= len(piece)
+            yield piece
 
 
 def parts_of(path: str, *, is_folder: bool = False) -> tuple[str, ...]:

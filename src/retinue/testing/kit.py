@@ -1,12 +1,14 @@
 """A real engine on a real store in a folder, with scripted models and tools, for tests."""
 
 import sqlite3
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from datetime import UTC, datetime
 from pathlib import Path, PurePosixPath
 from random import Random
 from typing import Any
 
+from retinue.agents.files import FileStream, TreeEntry
 from retinue.agents.inbox import ItemBody, Sender
 from retinue.clock import Clock, SystemClock
 from retinue.definitions.catalog import Catalog
@@ -69,6 +71,9 @@ class NamedTools:
         return ()
 
 
+_MODIFIED = datetime(2026, 1, 1, tzinfo=UTC)
+
+
 class MemoryFiles:
     """An agent's files in memory."""
 
@@ -93,6 +98,18 @@ class MemoryFiles:
     async def list(self, path: str = "/", *, recursive: bool = False) -> Sequence[FileReference]:
         del recursive
         return [await self.stat(name) for name in self._data if name.startswith(path)]
+
+    async def entries(self, path: str = "/", *, recursive: bool = False) -> Sequence[TreeEntry]:
+        found = await self.list(path, recursive=recursive)
+        return [TreeEntry(path=file.path, modified=_MODIFIED, file=file) for file in found]
+
+    async def stream(self, path: str) -> FileStream:
+        data = await self.read(path)
+
+        async def pieces() -> AsyncIterator[bytes]:
+            yield data
+
+        return FileStream(size=len(data), pieces=pieces())
 
     async def stat(self, path: str) -> FileReference:
         name = PurePosixPath(path).name

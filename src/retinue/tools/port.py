@@ -8,6 +8,7 @@ from typing import Any, Literal, Protocol
 
 from msgspec import Struct
 
+from retinue.agents.files import FileStream, TreeEntry
 from retinue.ids import AgentId, CallId, ItemId, OwnerId
 from retinue.messages import FileReference
 
@@ -22,7 +23,9 @@ Effect = Literal["pure", "keyed", "verifiable", "once"]
 class AgentFiles(Protocol):
     """An agent's own file tree. Paths are inside it; one that leaves it is a `UsageError`."""
 
-    async def read(self, path: str) -> bytes: ...
+    async def read(self, path: str) -> bytes:
+        """Read a file whole; one that is too large to hold is a `UsageError`."""
+        ...
 
     async def write(self, path: str, data: bytes) -> FileReference: ...
 
@@ -41,10 +44,22 @@ class AgentFiles(Protocol):
         ...
 
 
+class ServedFiles(AgentFiles, Protocol):
+    """An agent's file tree as doors show it."""
+
+    async def stream(self, path: str) -> FileStream:
+        """Open a file of any size; it is closed when its pieces were taken or given up."""
+        ...
+
+    async def entries(self, path: str = "/", *, recursive: bool = False) -> Sequence[TreeEntry]:
+        """Like `list`, with folders and times."""
+        ...
+
+
 class FileTrees(Protocol):
     """The trees of all agents."""
 
-    def tree(self, agent_id: AgentId) -> AgentFiles: ...
+    def tree(self, agent_id: AgentId) -> ServedFiles: ...
 
 
 class ToolContext(Protocol):

@@ -1,5 +1,6 @@
 """An agent's files through HTTP: inside its tree and never out of it."""
 
+import tracemalloc
 from collections.abc import AsyncGenerator
 
 import pytest
@@ -125,3 +126,42 @@ async def test_writing_to_a_folder_is_refused(door: Door) -> None:
     for path in ("", "sub/", "sub"):
         answer = await door.client.put(f"/api/agents/{agent}/files/{path}", content=b"x")
         assert answer.status_code in (400, 409), path
+
+
+async def test_a_folder_lists_its_folders_and_files_with_or_without_a_slash(door: Door) -> None:
+    agent = await door.new_agent()
+    await door.client.put(f"/api/agents/{agent}/files/sub/deep/a.txt", content=b"abc")
+    await door.client.put(f"/api/agents/{agent}/files/top.txt", content=b"x")
+    top = (await door.client.get(f"/api/agents/{agent}/files/")).json()
+    assert [folder["path"] for folder in top["folders"]] == ["/sub"]
+    assert [file["name"] for file in top["files"]] == ["top.txt"]
+    for path in ("sub/deep", "sub/deep/"):
+        answer = await door.client.get(f"/api/agents/{agent}/files/{path}")
+        assert answer.status_code == 200
+        (file,) = answer.json()["files"]
+        assert (file["name"], file["size"], file["mimeType"]) == ("a.txt", 3, "text/plain")
+        assert file["modifiedAt"].startswith("20")
+    assert (await door.client.get(f"/api/agents/{agent}/files/nothing")).status_code == 404
+
+
+async def test_a_large_file_is_streamed_and_never_held_whole(door: Door) -> None:
+    agent = await door.new_agent()
+    await door.client.put(f"/api/agents/{agent}/files/small.txt", content=b"x")
+    large = door.project / ".retinue" / "agents" / agent / "files" / "large.bin"
+    size = 300_000_000
+    with large.open("wb") as file:
+        file.truncate(size)
+    path = f"/api/agents/{agent}/files/large.bin"
+    assert (await door.client.head(path)).headers["content-length"] == str(size)
+    tracemalloc.start()
+    try:
+        taken = 0
+        async with door.client.stream("GET", path) as answer:
+            assert answer.headers["content-length"] == str(size)
+            async for piece in answer.aiter_raw():
+                taken += len(piece)
+        _, peak = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert taken == size
+    assert peak < 50_000_000

@@ -117,3 +117,35 @@ async def test_a_folder_of_any_depth_is_listed_as_far_as_paths_reach(tree: FileT
     os.close(descriptor)
     assert [file.path for file in await tree.list(recursive=True)] == ["/d/near.txt"]
     remove_folder(root)
+
+
+async def test_a_file_that_is_too_large_to_hold_is_refused_and_can_be_taken_in_pieces(
+    tmp_path: Path,
+) -> None:
+    agent, data = new_agent_id(), b"0123456789" * 100_000
+    await FileTrees(tmp_path).tree(agent).write("/large.bin", data)
+    tree = FileTrees(tmp_path, largest_file=1000).tree(agent)
+    with pytest.raises(UsageError, match="has 1000000 bytes; at most 1000 are read whole"):
+        await tree.read("/large.bin")
+    stream = await tree.stream("/large.bin")
+    pieces = [piece async for piece in stream.pieces]
+    assert stream.size == 1_000_000
+    assert b"".join(pieces) == data
+    assert max(map(len, pieces)) < 500_000
+
+
+async def test_folders_are_listed_with_files(tree: FileTree) -> None:
+    await tree.write("/notes/deep/a.txt", b"one")
+    await tree.write("/b.txt", b"x")
+    here = await tree.entries("/")
+    assert [(entry.path, entry.file is None) for entry in here] == [
+        ("/b.txt", False),
+        ("/notes", True),
+    ]
+    everything = await tree.entries("/", recursive=True)
+    assert [entry.path for entry in everything] == [
+        "/b.txt",
+        "/notes",
+        "/notes/deep",
+        "/notes/deep/a.txt",
+    ]

@@ -148,11 +148,24 @@ export type ErrorAnswer = { error: ErrorDetail };
 /** What went wrong: `code` is stable, `message` is for people. */
 export type ErrorDetail = { code: string; details?: Record<string, unknown>; message: string };
 
-/** Files of an agent's own tree. */
-export type FileList = { files: Array<FileReference> };
+/** A file of an agent's own tree. */
+export type FileEntry = {
+  id: string;
+  mimeType: string;
+  modifiedAt: string;
+  name: string;
+  path: string;
+  size: number;
+};
+
+/** What is in a folder of an agent's own tree. */
+export type FileList = { files: Array<FileEntry>; folders: Array<FolderEntry> };
 
 /** A file in an agent's own tree, as messages carry it. */
 export type FileReference = { id: string; mimeType: string; name: string; path: string; size: number };
+
+/** A folder of an agent's own tree. */
+export type FolderEntry = { modifiedAt: string; name: string; path: string };
 
 /** That the server is there, and how it is; `reason` says what is not well. */
 export type Health = { reason: string; status: "degraded" | "ok"; store: StoreHealth; version: string };
@@ -376,7 +389,7 @@ export type ToolRecord = {
   kind: "tool";
   name: string;
   seq?: number;
-  status: "cancelled" | "error" | "interrupted" | "ok" | "refused" | "skipped" | "unknown";
+  status: "cancelled" | "error" | "interrupted" | "ok" | "pending" | "refused" | "skipped" | "unknown";
   text: string;
   v?: number;
 };

@@ -1,11 +1,11 @@
 """Files of an agent's own tree."""
 
-from mimetypes import guess_type
 from urllib.parse import quote
 
-from starlette.responses import Response
+from msgspec.structs import asdict
+from starlette.responses import Response, StreamingResponse
 
-from retinue.errors import UsageError
+from retinue.errors import NotFoundError, UsageError
 from retinue.messages import FileReference
 from retinue.server.endpoints import (
     AnyEndpoint,
@@ -16,8 +16,8 @@ from retinue.server.endpoints import (
     no_content,
     read_body,
 )
-from retinue.server.wire import FileList, FilesQuery, Nothing
-from retinue.tools.port import AgentFiles
+from retinue.server.wire import FileEntry, FileList, FilesQuery, FolderEntry, Nothing
+from retinue.tools.port import ServedFiles
 
 DOWNLOAD_HEADERS = {
     "Content-Security-Policy": "default-src 'none'; sandbox",
@@ -27,7 +27,7 @@ DOWNLOAD_HEADERS = {
 """What an agent wrote must never run in the app's origin."""
 
 
-async def _tree(call: Call[FilesQuery, Nothing] | Plain) -> AgentFiles:
+async def _tree(call: Call[FilesQuery, Nothing] | Plain) -> ServedFiles:
     """Give the tree of an agent that is the caller's; the trees themselves know no owners."""
     agent_id = call.agent_id
     await call.engine.store.agent(call.owner, agent_id)
@@ -43,22 +43,44 @@ def _path(call: Plain) -> str:
 
 async def list_files(call: Call[FilesQuery, Nothing]) -> Response:
     tree = await _tree(call)
-    found = await tree.list(call.query.path, recursive=call.query.recursive)
-    return answer(FileList(files=list(found)))
+    return await _listing(tree, call.query.path, recursive=call.query.recursive)
+
+
+async def _listing(tree: ServedFiles, path: str, *, recursive: bool = False) -> Response:
+    files: list[FileEntry] = []
+    folders: list[FolderEntry] = []
+    for entry in await tree.entries(path, recursive=recursive):
+        if entry.file is None:
+            name = entry.path.rpartition("/")[2]
+            folders.append(FolderEntry(name=name, path=entry.path, modified_at=entry.modified))
+        else:
+            files.append(FileEntry(**asdict(entry.file), modified_at=entry.modified))
+    return answer(FileList(files=files, folders=folders))
 
 
 async def download(call: Plain) -> Response:
     tree = await _tree(call)
-    path = call.parameter("path")
-    if not path or path.endswith("/"):
-        return answer(FileList(files=list(await tree.list("/" + path))))
+    if not call.parameter("path"):
+        return await _listing(tree, "/")
     path = _path(call)
-    data = await tree.read(path)
-    name = path.rpartition("/")[2]
-    media_type = guess_type(name)[0] or "application/octet-stream"
-    disposition = f"attachment; filename*=UTF-8''{quote(name, safe='')}"
-    headers = {**DOWNLOAD_HEADERS, "Content-Disposition": disposition}
-    return Response(data, headers=headers, media_type=media_type)
+    try:
+        file = await tree.stat(path)
+    except NotFoundError as missing:
+        try:
+            return await _listing(tree, path)
+        except (NotFoundError, UsageError):
+            raise missing from None
+    headers = {
+        **DOWNLOAD_HEADERS,
+        "Content-Disposition": f"attachment; filename*=UTF-8''{quote(file.name, safe='')}",
+    }
+    if call.request.method == "HEAD":
+        return Response(
+            headers={**headers, "Content-Length": str(file.size)}, media_type=file.mime_type
+        )
+    stream = await tree.stream(path)
+    headers["Content-Length"] = str(stream.size)
+    return StreamingResponse(stream.pieces, headers=headers, media_type=file.mime_type)
 
 
 async def upload(call: Plain) -> Response:
@@ -92,7 +114,7 @@ ENDPOINTS: list[AnyEndpoint] = [
     Endpoint(
         method="GET",
         path=_FILE,
-        summary="Download a file; a path that ends in a slash lists the folder",
+        summary="Download a file, or list a folder",
         run=download,
         query=Nothing,
         body=Nothing,
