@@ -119,6 +119,7 @@ async def _assembled(
     toolbox = _toolbox(settings, mcp, extras)
     await toolbox.tools()  # so that definitions can be checked against what there is
     models = ModelRegistry.from_settings(settings, env, clock=extras.clock, extra=extras.models)
+    opened.push_async_callback(models.close)
     catalog = await in_thread(
         lambda: Catalog(
             settings.project_dir,
@@ -140,15 +141,19 @@ async def _assembled(
         connectors=extras.connectors,
     )
     token, is_own = _token(settings)
+    mirror = Mirror(store)
+    opened.push_async_callback(mirror.stop)
+    engine = Engine(world)
+    opened.push_async_callback(engine.stop)
     return App(
         settings=settings,
-        engine=Engine(world),
+        engine=engine,
         store=store,
         models=models,
         toolbox=toolbox,
         mcp=mcp,
         trees=trees,
-        mirror=Mirror(store),
+        mirror=mirror,
         token=token,
         has_own_token=is_own,
     )
