@@ -115,7 +115,7 @@ class End(Struct, frozen=True, kw_only=True):
 
 
 class Answered(Struct, frozen=True, kw_only=True):
-    """The turn ends with this response."""
+    """The turn ends with this response: only after a crash, else both are one commit."""
 
     by: AssistantRecord
 

@@ -1,11 +1,12 @@
-"""What may enter an inbox."""
+"""What may enter an inbox, and whose."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from datetime import datetime
 from hashlib import blake2b
 
 import msgspec
 
+from retinue.agents.descriptor import Descriptor, SystemDescriptor
 from retinue.agents.inbox import ItemBody, Sender
 from retinue.errors import UsageError
 from retinue.ids import new_item_id
@@ -15,6 +16,16 @@ from retinue.stores.port import NewItem
 LONGEST_KEY = 256
 
 _encoder = msgspec.json.Encoder()
+
+
+def check_descriptor(descriptor: Descriptor, system_tags: Collection[str]) -> None:
+    """Refuse a system agent that nobody configured."""
+    if isinstance(descriptor, SystemDescriptor) and descriptor.tag not in {
+        "heartbeat",
+        *system_tags,
+    }:
+        known = ", ".join(sorted(system_tags)) or "none"
+        raise UsageError(f"no system agent has the tag {descriptor.tag!r} (configured: {known})")
 
 
 def checked_text(text: str, files: Sequence[FileReference], longest: int) -> str:

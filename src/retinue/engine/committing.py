@@ -7,6 +7,7 @@ from typing import Any, TypeVar
 
 from retinue.clock import Clock
 from retinue.engine import steps
+from retinue.engine.delivery import Outbox
 from retinue.engine.reporting import Reporter
 from retinue.engine.warm import Draft, Warm
 from retinue.errors import StoreFullError
@@ -28,12 +29,19 @@ class Committer:
     """The one way from a draft to the store, and from there to the agent's memory."""
 
     def __init__(
-        self, *, store: Store, clock: Clock, connectors: Mapping[str, Any], reporter: Reporter
+        self,
+        *,
+        store: Store,
+        clock: Clock,
+        connectors: Mapping[str, Any],
+        reporter: Reporter,
+        outbox: Outbox,
     ) -> None:
         self._store = store
         self._reporter = reporter
         self._clock = clock
         self.connectors = connectors
+        self._outbox = outbox
         self.is_stopping = False
 
     def draft(self, warm: Warm) -> Draft:
@@ -65,6 +73,8 @@ class Committer:
                     raise
                 await self._clock.sleep(_STORE_RETRY_SECONDS)
         warm.apply(draft)
+        if draft.deliveries:
+            self._outbox.nudge()
 
     async def interruptibly(
         self, warm: Warm, work: Awaitable[ResultT], *, is_tool: bool = False

@@ -108,7 +108,7 @@ class Outbox:
             seconds = min(_LONGEST_DELAY_SECONDS, 2.0**delivery.attempts)
             await self._postpone(delivery, str(error) or type(error).__name__, seconds)
         else:
-            await self._insist(lambda: self._store.delivered(delivery.id, self._clock.now()))
+            await self._insist(lambda: self._store.delivered(delivery.id))
             reach("deliver:done")
 
     async def _postpone(self, delivery: Delivery, error: str, seconds: float) -> None:

@@ -47,7 +47,7 @@ class LocalDispatch:
         self._run: Run | None = None
         self._awake: dict[AgentId, bool] = {}  # True = woken again since its run began
         self._tasks: dict[AgentId, asyncio.Task[None]] = {}
-        self._timers: set[asyncio.Task[None]] = set()
+        self._timers: dict[AgentId, tuple[float, asyncio.Task[None]]] = {}
 
     def begin(self, run: Run) -> None:
         self._run = run
@@ -67,21 +67,30 @@ class LocalDispatch:
             lane.waiting.append(agent_id)
 
     def wake_later(self, agent_id: AgentId, priority: Priority, seconds: float) -> None:
-        if self._run is not None:
-            timer = asyncio.create_task(self._wait(agent_id, priority, seconds))
-            self._timers.add(timer)
-            timer.add_done_callback(self._timers.discard)
+        """Keep one timer for each agent, the earliest: whoever is woken says when to come again."""
+        if self._run is None:
+            return
+        due = self._clock.monotonic() + seconds
+        known = self._timers.get(agent_id)
+        if known is not None:
+            if known[0] <= due:
+                return
+            known[1].cancel()
+        timer = asyncio.create_task(self._wait(agent_id, priority, seconds))
+        self._timers[agent_id] = (due, timer)
 
     async def end(self) -> None:
         """Wake nobody any more and wait for the runs that are going on."""
         self._run = None
-        for timer in self._timers:
+        timers = [timer for _, timer in self._timers.values()]
+        for timer in timers:
             timer.cancel()
-        while pending := [t for t in (*self._tasks.values(), *self._timers) if not t.done()]:
+        while pending := [t for t in (*self._tasks.values(), *timers) if not t.done()]:
             await asyncio.wait(pending)
 
     async def _wait(self, agent_id: AgentId, priority: Priority, seconds: float) -> None:
         await self._clock.sleep(seconds)
+        del self._timers[agent_id]
         self.wake(agent_id, priority)
 
     def _start(self, run: Run, agent_id: AgentId, lane: _Lane) -> None:

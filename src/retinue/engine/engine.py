@@ -12,7 +12,7 @@ from retinue.agents.fate import is_final
 from retinue.agents.inbox import Item, Sender
 from retinue.agents.state import AgentState
 from retinue.engine.actions import CONTROLS
-from retinue.engine.admission import checked_text, new_message
+from retinue.engine.admission import check_descriptor, checked_text, new_message
 from retinue.engine.delivery import Outbox
 from retinue.engine.dispatch import Dispatch, LocalDispatch, Priority
 from retinue.engine.feed import Feed
@@ -34,7 +34,7 @@ from retinue.engine.warm import (
     Warm,
 )
 from retinue.engine.wiring import World, make_runner, make_toolbox
-from retinue.errors import BusyError, FencedError, NotFoundError, UsageError
+from retinue.errors import BusyError, FencedError, NotFoundError
 from retinue.events import DefinitionsEvent, Event
 from retinue.ids import AgentId, ItemId, OwnerId, new_agent_id, new_id
 from retinue.messages import FileReference, clean_json
@@ -70,7 +70,9 @@ class Engine:
         )
         self._trials = Trials(self._dispatch.wake)
         self.following = Following(world.catalog, self.toolbox)
-        self._runner = make_runner(world, limits, self._feed, self.following, self.toolbox)
+        self._runner = make_runner(
+            world, limits, self._feed, self.following, self.toolbox, self._outbox
+        )
         self._warm: OrderedDict[AgentId, Warm] = OrderedDict()
         self._running: set[AgentId] = set()
         self._commands: dict[AgentId, list[Command]] = {}
@@ -274,7 +276,6 @@ class Engine:
                 self._warm.pop(change.agent_id, None)
                 self._outcomes.forgotten(change.agent_id)
         self._feed.publish(changes)
-        self._outbox.nudge()
 
     def _admitted(self, change: StoredChange, item: Item) -> None:
         self._outcomes.admitted(change.owner, item)
@@ -399,7 +400,7 @@ class Engine:
         state = AgentState(
             created_at=now, updated_at=now, name=name, attributes=clean_json(dict(attributes or {}))
         )
-        self._check_descriptor(descriptor)
+        check_descriptor(descriptor, self.settings.agents.system_tags)
         return NewAgent(
             id=new_agent_id(),
             owner=owner,
@@ -407,13 +408,6 @@ class Engine:
             definition=definition,
             state=state,
         )
-
-    def _check_descriptor(self, descriptor: Descriptor) -> None:
-        tags = self.settings.agents.system_tags
-        tag = getattr(descriptor, "tag", "heartbeat")
-        if tag != "heartbeat" and tag not in tags:
-            known = ", ".join(sorted(tags)) or "none"
-            raise UsageError(f"no system agent has the tag {tag!r} (configured: {known})")
 
 
 def _ends_turn(warm: Warm, control: Item) -> bool:

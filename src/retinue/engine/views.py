@@ -14,6 +14,7 @@ from retinue.events import (
     ItemEvent,
     ItemView,
     RecordEvent,
+    ResyncEvent,
 )
 from retinue.messages import encode_record
 from retinue.stores.port import Agent, Change
@@ -88,17 +89,20 @@ def change_before(cursor: int) -> int:
     return max(0, (cursor >> _EVENT_BITS) - (not is_whole))
 
 
-def events_of(change: Change) -> list[CommittedEvent]:
+def events_of(change: Change) -> list[CommittedEvent | ResyncEvent]:
     """Give one change as events.
 
     Each has a cursor of its own, the same live and replayed, so that a reader that was cut off
-    between two of them goes on with the next. What became of the agent comes last.
+    between two of them goes on with the next. What became of the agent comes last. A change with
+    more events than there are numbers makes its readers read anew.
     """
     agent_id = change.agent_id
+    if len(change.records) + len(change.items) > _LAST_EVENT:
+        return [ResyncEvent(cursor=cursor_of(change.cursor))]
     if change.is_deleted:
         return [AgentDeletedEvent(cursor=cursor_of(change.cursor), agent_id=agent_id)]
     numbers = count(change.cursor << _EVENT_BITS)
-    events: list[CommittedEvent] = [
+    events: list[CommittedEvent | ResyncEvent] = [
         RecordEvent(
             cursor=next(numbers), agent_id=agent_id, record=msgspec.Raw(encode_record(record))
         )

@@ -10,7 +10,7 @@ from retinue.engine.calling import ModelCaller
 from retinue.engine.collaboration.services import Services
 from retinue.engine.collaboration.toolbox import CollaborationToolbox
 from retinue.engine.committing import Committer
-from retinue.engine.delivery import Deliver
+from retinue.engine.delivery import Deliver, Outbox
 from retinue.engine.equipment import Equipment
 from retinue.engine.feed import Feed
 from retinue.engine.following import Following
@@ -59,13 +59,19 @@ def make_toolbox(world: World, limits: Limits) -> Toolbox:
 
 
 def make_runner(
-    world: World, limits: Limits, feed: Feed, following: Following, toolbox: Toolbox
+    world: World,
+    limits: Limits,
+    feed: Feed,
+    following: Following,
+    toolbox: Toolbox,
+    outbox: Outbox,
 ) -> Runner:
     committer = Committer(
         store=world.store,
         clock=world.clock,
         connectors=world.connectors,
         reporter=Reporter(store=world.store, limits=limits),
+        outbox=outbox,
     )
     equipment = Equipment(
         catalog=world.catalog,

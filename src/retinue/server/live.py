@@ -35,7 +35,7 @@ def merged(earlier: Event, later: Event) -> Event | None:
             return None
 
 
-class Outbox:
+class Backlog:
     """What one client has not taken yet. A full one makes the reader of the stream wait."""
 
     def __init__(self, size: int = QUEUE_EVENTS) -> None:
@@ -85,21 +85,21 @@ async def pump(
 
     Ends when the stream does; raises what the stream raised (`LaggedError`) or what sending did.
     """
-    outbox = Outbox()
+    backlog = Backlog()
 
     async def fill() -> None:
         try:
             async for event in events:
-                await outbox.put(event)
+                await backlog.put(event)
         finally:
-            outbox.end()
+            backlog.end()
 
     filling = asyncio.create_task(fill())
     try:
         while True:
             try:
                 async with asyncio.timeout(IDLE_SECONDS if on_idle else None):
-                    event = await outbox.take()
+                    event = await backlog.take()
             except TimeoutError:
                 if on_idle:
                     await on_idle()

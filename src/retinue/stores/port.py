@@ -299,14 +299,17 @@ class Store(Protocol):
         """The first undelivered reply of each channel, when it is due: order holds per channel."""
         ...
 
-    async def delivered(self, delivery_id: int, at: datetime) -> None:
-        """Let it rest; the feed tells that its agent changed, so that the folders forget it too."""
+    async def delivered(self, delivery_id: int) -> None:
+        """Forget the reply at once; the feed tells that its agent changed, so the folders do too.
+
+        Its number is never used again, so that a repeat does nothing.
+        """
         ...
 
     async def delivery_failed(
         self, delivery_id: int, *, error: str, retry_at: datetime | None
     ) -> None:
-        """Try again at that time, or never."""
+        """Try again at that time, or never; what was given up is kept for thirty days."""
         ...
 
     async def offset(self, source: str) -> str | None: ...

@@ -165,8 +165,8 @@ class StoreReadingContract:
         assert [one.text for one in await store.due_deliveries(at(99), 9)] == ["b1"]
         retried = (await store.due_deliveries(at(200), 9))[0]
         assert (retried.text, retried.attempts) == ("a1", 1)
-        await store.delivered(retried.id, at(201))
-        await store.delivered(first[1].id, at(201))
+        await store.delivered(retried.id)
+        await store.delivered(first[1].id)
         left = await store.due_deliveries(at(202), 9)
         assert [delivery.text for delivery in left] == ["a2"]
         await store.delivery_failed(left[0].id, error="refused", retry_at=None)

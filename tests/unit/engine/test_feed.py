@@ -2,10 +2,11 @@ import asyncio
 from collections.abc import AsyncIterator
 
 import pytest
+from msgspec.structs import replace
 
 from retinue.engine import feed as feed_module
 from retinue.engine.feed import LaggedError
-from retinue.engine.views import cursor_of
+from retinue.engine.views import cursor_of, events_of
 from retinue.events import (
     AgentDeletedEvent,
     DeltaEvent,
@@ -17,9 +18,10 @@ from retinue.events import (
     StepEvent,
     ToolEvent,
 )
-from retinue.ids import LOCAL_OWNER, OwnerId
+from retinue.ids import LOCAL_OWNER, AgentId, OwnerId
+from retinue.messages import NoteRecord
 from retinue.models.scripted import Reply
-from retinue.stores.port import Agent
+from retinue.stores.port import Agent, Change
 from retinue.stores.sqlite.store import SqliteStore
 from retinue.testing.kit import Kit
 from tests.unit.engine.conftest import Start
@@ -229,3 +231,12 @@ async def test_streams_end_when_the_engine_stops(start: Start) -> None:
     await kit.engine.stop()
     with pytest.raises(StopAsyncIteration):
         await asyncio.wait_for(anext(stream), 5)
+
+
+def test_a_change_with_more_events_than_numbers_makes_readers_read_anew() -> None:
+    records = [NoteRecord(code="x", text="")] * 65_536
+    change = Change(cursor=7, agent_id=AgentId("a"), owner=LOCAL_OWNER, records=records)
+    assert events_of(change) == [ResyncEvent(cursor=cursor_of(7))]
+    fitting = events_of(replace(change, records=records[:65_535]))
+    assert len({event.cursor for event in fitting}) == 65_535
+    assert fitting[-1].cursor < cursor_of(7)

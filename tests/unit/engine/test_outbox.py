@@ -1,4 +1,7 @@
 import asyncio
+import sqlite3
+from collections.abc import Sequence
+from datetime import datetime
 
 import pytest
 
@@ -7,6 +10,7 @@ from retinue.engine.delivery import UndeliverableError
 from retinue.errors import ModelError
 from retinue.ids import LOCAL_OWNER
 from retinue.stores.port import Delivery, Receipt
+from retinue.stores.sqlite.store import SqliteStore
 from retinue.testing.clock import FakeClock
 from retinue.testing.kit import Kit
 from tests.unit.engine.conftest import Start
@@ -136,3 +140,38 @@ async def test_a_thousand_replies_leave_once_each(start: Start, channel: Channel
     await eventually(lambda: len(channel.keys) >= len(replies))
     await asyncio.sleep(0.05)
     assert len(channel.keys) == len(set(channel.keys)) == len(replies)
+
+
+async def test_the_outbox_is_read_only_when_a_commit_has_replies(
+    start: Start, channel: Channel, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    reads: list[int] = []
+    read = SqliteStore.due_deliveries
+
+    async def counted(store: SqliteStore, now: datetime, limit: int) -> Sequence[Delivery]:
+        reads.append(limit)
+        return await read(store, now, limit)
+
+    monkeypatch.setattr(SqliteStore, "due_deliveries", counted)
+    kit = await start(lambda request: "ok", connectors={"chat": channel})
+    await eventually(lambda: reads)
+    reads.clear()
+    agent = await kit.agent()
+    for number in range(5):
+        await kit.ask(agent, f"m{number}")  # of the web app, where no reply has to leave
+    await asyncio.sleep(0.01)
+    assert not reads
+    await kit.outcome(await say(kit, "c", "hi"))
+    await eventually(lambda: channel.sent)
+    assert reads
+
+
+async def test_a_reply_that_left_takes_no_room_any_more(start: Start, channel: Channel) -> None:
+    kit = await start(lambda request: "ok", connectors={"chat": channel})
+    for number in range(3):
+        await kit.outcome(await say(kit, "c", f"m{number}"))
+    await eventually(lambda: len(channel.sent) == 3)
+    database = sqlite3.connect(kit.stage.directory / ".retinue" / "retinue.db")
+    count = "SELECT count(*) FROM deliveries"
+    await eventually(lambda: database.execute(count).fetchone() == (0,))
+    database.close()

@@ -7,27 +7,27 @@ import pytest
 
 from retinue.engine.feed import LaggedError
 from retinue.events import DeltaEvent, Event, HelloEvent, StepEvent, ToolEvent
-from retinue.server.live import LiveClients, Outbox, merged, pump
+from retinue.server.live import Backlog, LiveClients, merged, pump
 
 
 def delta(text: str, *, step: str = "s", part: int = 0, name: str = "") -> DeltaEvent:
     return DeltaEvent(agent_id="a", step=step, part=part, kind="text", text=text, name=name)
 
 
-async def all_of(outbox: Outbox) -> list[Event]:
-    outbox.end()
+async def all_of(backlog: Backlog) -> list[Event]:
+    backlog.end()
     events: list[Event] = []
-    while (event := await outbox.take()) is not None:
+    while (event := await backlog.take()) is not None:
         events.append(event)
     return events
 
 
 async def test_pieces_of_one_part_are_joined_while_nobody_takes_them() -> None:
-    outbox = Outbox(size=2)
+    backlog = Backlog(size=2)
     for piece in ("one ", "two ", "three"):
-        await outbox.put(delta(piece))
-    await outbox.put(delta("other", part=1))
-    assert await all_of(outbox) == [delta("one two three"), delta("other", part=1)]
+        await backlog.put(delta(piece))
+    await backlog.put(delta("other", part=1))
+    assert await all_of(backlog) == [delta("one two three"), delta("other", part=1)]
 
 
 @pytest.mark.parametrize(
@@ -52,15 +52,15 @@ def test_only_the_newest_progress_of_a_call_is_kept() -> None:
 
 
 async def test_a_full_outbox_makes_the_reader_of_the_stream_wait() -> None:
-    outbox = Outbox(size=2)
-    await outbox.put(HelloEvent(cursor=1))
-    await outbox.put(HelloEvent(cursor=2))
-    putting = asyncio.create_task(outbox.put(HelloEvent(cursor=3)))
+    backlog = Backlog(size=2)
+    await backlog.put(HelloEvent(cursor=1))
+    await backlog.put(HelloEvent(cursor=2))
+    putting = asyncio.create_task(backlog.put(HelloEvent(cursor=3)))
     await asyncio.sleep(0.01)
     assert not putting.done()
-    assert await outbox.take() == HelloEvent(cursor=1)
+    assert await backlog.take() == HelloEvent(cursor=1)
     await asyncio.wait_for(putting, 1)
-    assert await all_of(outbox) == [HelloEvent(cursor=2), HelloEvent(cursor=3)]
+    assert await all_of(backlog) == [HelloEvent(cursor=2), HelloEvent(cursor=3)]
 
 
 class Source:

@@ -11,7 +11,7 @@ from retinue.ids import LOCAL_OWNER
 from retinue.stores.folders.mirror import Mirror
 from retinue.stores.port import Commit, FateChange, NewDelivery
 from retinue.stores.sqlite.store import SqliteStore
-from retinue.testing.store_samples import START, Runner, at, chat, new_agent, post, said
+from retinue.testing.store_samples import Runner, at, chat, new_agent, post, said
 
 
 def acknowledge(*facts: object) -> None:
@@ -40,7 +40,7 @@ async def work(store: SqliteStore) -> None:
         await runner.commit(commit)
         acknowledge("commit", number)
     due = await store.due_deliveries(at(9), 1)
-    await store.delivered(due[0].id, START)
+    await store.delivered(due[0].id)
     acknowledge("delivered", due[0].key)
     await store.delete(LOCAL_OWNER, other.id)
     acknowledge("delete", other.id)

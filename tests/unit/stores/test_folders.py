@@ -154,7 +154,7 @@ async def test_a_reply_that_left_or_was_given_up_is_not_sent_again_after_a_rebui
     await home.mirror.start()
     (reply,) = await home.store.due_deliveries(at(99), 9)
     if is_delivered:
-        await home.store.delivered(reply.id, at(99))
+        await home.store.delivered(reply.id)
     else:
         await home.store.delivery_failed(reply.id, error="blocked", retry_at=None)
     again = await home.again()

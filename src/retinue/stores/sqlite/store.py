@@ -70,6 +70,8 @@ T = TypeVar("T")
 _REFUSAL_SECONDS = 3.0  # longer than the engine waits before it tries a refused commit again
 _bodies = msgspec.json.Encoder()
 
+_GIVEN_UP_KEPT = 30 * 24 * 3600 * 1_000_000  # microseconds
+
 
 class SqliteStore:
     """Implements `Store` on one SQLite file that only this process opens."""
@@ -296,8 +298,8 @@ class SqliteStore:
         rows = await self._rows("due_deliveries", microseconds(now), limit)
         return [delivery_of(row) for row in rows]
 
-    async def delivered(self, delivery_id: int, at: datetime) -> None:
-        await self._end_delivery("finish_delivery", delivery_id, microseconds(at))
+    async def delivered(self, delivery_id: int) -> None:
+        await self._end_delivery("finish_delivery", delivery_id)
 
     async def delivery_failed(
         self, delivery_id: int, *, error: str, retry_at: datetime | None
@@ -305,6 +307,7 @@ class SqliteStore:
         if retry_at is None:
             now = microseconds(self._clock.now())
             await self._end_delivery("give_up_delivery", delivery_id, error, now)
+            await self._execute("prune_deliveries", now - _GIVEN_UP_KEPT)
         else:
             await self._execute("postpone_delivery", delivery_id, error, microseconds(retry_at))
 

@@ -1,6 +1,7 @@
 """The client of a trial: keeps its own log of what it was told, tries again after a death."""
 
 import asyncio
+import logging
 import os
 import signal
 import socket
@@ -214,6 +215,7 @@ def _be_engine(directory: Path, connection: socket.socket, targets: str, log: st
     status = 70
     try:
         rearm(targets, log)
+        logging.disable(logging.WARNING)  # what a trial makes fail is no news
         asyncio.run(serve(directory, connection))
         status = 0
     except BaseException:  # noqa: BLE001  the last words of a process

@@ -103,7 +103,7 @@ DELETE FROM items WHERE agent IN (SELECT value FROM json_each(?1));
 DELETE FROM deliveries WHERE agent IN (SELECT value FROM json_each(?1));
 
 -- name: finish_delivery
-UPDATE deliveries SET done_at = ?2, text = '' WHERE number = ?1 AND done_at IS NULL;
+DELETE FROM deliveries WHERE number = ?1;
 
 -- name: postpone_delivery
 UPDATE deliveries SET attempts = attempts + 1, error = ?2, due_at = ?3
@@ -112,6 +112,9 @@ WHERE number = ?1 AND done_at IS NULL;
 -- name: give_up_delivery
 UPDATE deliveries SET attempts = attempts + 1, error = ?2, done_at = ?3
 WHERE number = ?1 AND done_at IS NULL;
+
+-- name: prune_deliveries
+DELETE FROM deliveries WHERE done_at < ?1;
 
 -- name: prune_changes
 DELETE FROM changes WHERE cursor <= ?1;
