@@ -1,19 +1,20 @@
 import { describe, expect, test } from "vitest";
-import { agentTitle, grouped, huesOf, matches } from "../src/state/agents";
+import { agentTitle, backgroundGroups, grouped, huesOf, matches } from "../src/state/agents";
 import { agent } from "./builders";
 
 describe("the list", () => {
-  test("has the pinned first, then groups, then background work", () => {
-    const groups = grouped(
-      [
-        agent("a", { definition: "zeta" }),
-        agent("b", { definition: "alpha", pinnedAt: "2026-11-16T09:00:00Z" }),
-        agent("c", { definition: "alpha" }),
-        agent("d", { kind: "cron" }),
-      ],
-      new Map(),
-    );
-    expect(groups.map(({ key }) => key)).toEqual(["pinned", "d:alpha", "d:zeta", "background"]);
+  test("has the pinned first, then groups, and background work apart, by kind", () => {
+    const agents = [
+      agent("a", { definition: "zeta" }),
+      agent("b", { definition: "alpha", pinnedAt: "2026-11-16T09:00:00Z" }),
+      agent("c", { definition: "alpha" }),
+      agent("d", { kind: "cron" }),
+      agent("e", { kind: "permanent" }),
+      agent("f", { kind: "subagent", pinnedAt: "2026-11-16T08:00:00Z" }),
+    ];
+    const keys = grouped(agents, new Map()).map(({ key }) => key);
+    expect(keys).toEqual(["pinned", "d:alpha", "d:zeta"]);
+    expect(backgroundGroups(agents).map(({ key }) => key)).toEqual(["permanent", "cron"]);
   });
 
   test("orders by what the person did, not by what agents did", () => {
@@ -33,6 +34,10 @@ describe("the list", () => {
     expect(agentTitle(agent("a", { name: "Taxes", lastSnippet: "hi" }))).toBe("Taxes");
     expect(agentTitle(agent("a", { lastSnippet: "## The **plan**\nmore" }))).toBe("The plan");
     expect(agentTitle(agent("a"))).toBe("New conversation");
+    const child = { kind: "subagent", descriptor: { name: "Digger" }, lastSnippet: "dig" };
+    expect(agentTitle(agent("a", child))).toBe("Digger");
+    expect(agentTitle(agent("a", { kind: "cron", descriptor: { id: "news" } }))).toBe("news");
+    expect(agentTitle(agent("a", { kind: "heartbeat" }))).toBe("Heartbeat");
   });
 
   test("is searched by name, text and definition", () => {

@@ -4,7 +4,9 @@ import { type Conversation, emptyConversation } from "../src/state/conversation"
 import {
   type Block,
   clearedBefore,
+  isBadNews,
   results,
+  type SystemBlock,
   transcript,
   visibleText,
 } from "../src/state/transcript";
@@ -45,6 +47,28 @@ describe("the page", () => {
       { id: "m2", position: 1 },
       { id: "m3", position: 2 },
     ]);
+  });
+
+  test("shows what agents delegated as theirs, and no answers or withdrawals in the queue", () => {
+    const boss = "tz4a98xxat96iws9zmbrgj3a";
+    const items = open(
+      { ...item("m1", 1), sender: { type: "agent", id: boss } },
+      { ...item("m2", 2), kind: "answer", sender: { type: "agent", id: boss } },
+      { ...item("m3", 3), kind: "withdrawal", sender: { type: "agent", id: boss } },
+    );
+    expect(page([], { items })).toMatchObject([{ key: "i:m1", author: boss, position: 1 }]);
+    const recorded = { ...user(1, "dig", "m1"), sender: boss } as KnownRecord;
+    expect(page([recorded, user(2, "hi")])).toMatchObject([{ author: boss }, { author: "" }]);
+  });
+
+  test("tells bad news by the engine's words from an agent, not by words like them", () => {
+    const boss = "tz4a98xxat96iws9zmbrgj3a";
+    const notice = (origin: string, text: string) =>
+      page([{ kind: "system", seq: 1, at: "", origin, text }])[0] as SystemBlock;
+    const failed = `The background agent "Digger" (${boss}) failed: no spade`;
+    expect(isBadNews(notice(boss, failed))).toBe(true);
+    expect(isBadNews(notice("system", failed))).toBe(false);
+    expect(isBadNews(notice(boss, "I have dug. Nothing failed."))).toBe(false);
   });
 
   test("begins at the last reset unless asked for more", () => {

@@ -105,8 +105,14 @@ export const api = {
   health: () => json<Health>("GET", "/api/health"),
   definitions: () => json<DefinitionList>("GET", "/api/definitions"),
 
-  agents: (filter: { query?: string; limit?: number; cursor?: string | null } = {}) =>
-    json<AgentList>("GET", `/api/agents${query(filter)}`),
+  agents: (
+    filter: {
+      kind?: string;
+      query?: string;
+      limit?: number;
+      cursor?: string | null | undefined;
+    } = {},
+  ) => json<AgentList>("GET", `/api/agents${query(filter)}`),
   agent: (id: string) => json<AgentView>("GET", agentPath(id)),
   create: (definition: string) => json<AgentView>("POST", "/api/agents", { definition }),
   update: (id: string, patch: AgentChanges) => json<AgentView>("PATCH", agentPath(id), patch),

@@ -39,6 +39,12 @@ const ENDED: Record<ToolStatus, CallState> = {
     explanation:
       "The server went down while this ran, so it may or may not have happened. It was not run again, since doing it twice could do harm; the agent was told and decides what to do.",
   },
+  pending: {
+    tone: "quiet",
+    icon: "clock",
+    word: "Not decided yet",
+    explanation: "The agent went on without it; what comes of it arrives as a message of its own.",
+  },
   skipped: {
     tone: "quiet",
     icon: "skip",

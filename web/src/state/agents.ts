@@ -6,7 +6,7 @@ import { visibleText } from "./transcript";
 export interface Group {
   key: string;
   title: string;
-  /** The definition that the group is about; null for the pinned and for background work. */
+  /** The definition that the group is about; null for the pinned and for kinds of background work. */
   definition: string | null;
   agents: AgentView[];
 }
@@ -28,9 +28,38 @@ export function isUntouched(agent: AgentView): boolean {
   return !agent.lastUserActivityAt && !agent.name && !agent.lastSnippet && !agent.pinnedAt;
 }
 
+/** The kinds of agents that work without a person before them, in the order of the list. */
+export const BACKGROUND_KINDS = {
+  permanent: "Permanent agents",
+  subagent: "Background agents",
+  cron: "Scheduled",
+  heartbeat: "Heartbeat",
+  swarm: "Swarm",
+  system: "System",
+} as const;
+
+/** One agent of that kind, in words. */
+const KIND_WORDS: Record<string, string> = {
+  user: "Conversation",
+  permanent: "Permanent agent",
+  subagent: "Background agent",
+  cron: "Scheduled agent",
+  heartbeat: "Heartbeat",
+  swarm: "Swarm agent",
+  system: "System agent",
+};
+
+export function kindWord(kind: string): string {
+  return KIND_WORDS[kind] ?? kind;
+}
+
 export function agentTitle(agent: AgentView): string {
+  const { name, id } = agent.descriptor as { name?: string; id?: string };
+  const given = agent.name || name;
+  if (given) return given;
+  if (!isConversation(agent)) return (agent.kind === "cron" && id) || kindWord(agent.kind);
   const snippet = visibleText(agent.lastSnippet ?? "").trim();
-  return agent.name || plainLine(snippet) || "New conversation";
+  return plainLine(snippet) || "New conversation";
 }
 
 /** The first line of a Markdown text, without its marks. */
@@ -62,12 +91,12 @@ export function grouped(
   definitions: ReadonlyMap<string, DefinitionEntry>,
 ): Group[] {
   const pinned: AgentView[] = [];
-  const background: AgentView[] = [];
   const byDefinition = new Map<string, AgentView[]>();
   for (const agent of agents) {
     if (agent.pinnedAt) pinned.push(agent);
-    else if (!isConversation(agent)) background.push(agent);
-    else byDefinition.set(agent.definition, [...(byDefinition.get(agent.definition) ?? []), agent]);
+    else if (isConversation(agent)) {
+      byDefinition.set(agent.definition, [...(byDefinition.get(agent.definition) ?? []), agent]);
+    }
   }
   pinned.sort((one, other) => (other.pinnedAt ?? "").localeCompare(one.pinnedAt ?? ""));
   const groups: Group[] = [...byDefinition]
@@ -81,11 +110,20 @@ export function grouped(
   if (pinned.length) {
     groups.unshift({ key: "pinned", title: "Pinned", definition: null, agents: pinned });
   }
-  if (background.length) {
-    background.sort(newestFirst);
-    groups.push({ key: "background", title: "Background", definition: null, agents: background });
-  }
   return groups;
+}
+
+/** What works in the background, by kind; the pinned are elsewhere already. */
+export function backgroundGroups(agents: Iterable<AgentView>): Group[] {
+  const found = [...agents].filter((agent) => !isConversation(agent) && !agent.pinnedAt);
+  return Object.entries(BACKGROUND_KINDS)
+    .map(([kind, title]) => ({
+      key: kind,
+      title,
+      definition: null,
+      agents: found.filter((agent) => agent.kind === kind).sort(newestFirst),
+    }))
+    .filter((group) => group.agents.length > 0);
 }
 
 export const HUES = 12;

@@ -3,7 +3,15 @@
 import { ApiError, api, onSignedOut } from "../api/client";
 import type { AgentView, DefinitionEntry, ProblemEntry, StreamEvent } from "../api/shapes";
 import { type Connection, EventStream } from "../api/stream";
-import { grouped, huesOf, isUntouched, matches } from "./agents";
+import {
+  BACKGROUND_KINDS,
+  backgroundGroups,
+  grouped,
+  huesOf,
+  isConversation,
+  isUntouched,
+  matches,
+} from "./agents";
 import { Conversations } from "./conversations.svelte";
 import type { Draft } from "./drafts";
 import { forgetDraft } from "./drafts";
@@ -14,6 +22,7 @@ import { seen } from "./seen.svelte";
 type Phase = "starting" | "ready" | "signed-out";
 
 const LIST_PAGE = 100;
+const KIND_PAGE = 30;
 const SEND_RETRIES_MS = [400, 1200];
 
 const pause = (milliseconds: number) => new Promise((done) => setTimeout(done, milliseconds));
@@ -29,6 +38,8 @@ class App {
 
   agents = $state.raw<ReadonlyMap<string, AgentView>>(new Map());
   nextCursor = $state.raw<string | null>(null);
+  /** Where the list of each kind goes on, for the kinds that were asked for. */
+  backgroundCursors = $state.raw<Readonly<Record<string, string | null>>>({});
   definitions = $state.raw<ReadonlyMap<string, DefinitionEntry>>(new Map());
   problems = $state.raw<readonly ProblemEntry[]>([]);
   query = $state("");
@@ -43,8 +54,10 @@ class App {
     huesOf(new Set([...this.definitions.keys(), ...this.usedDefinitions()])),
   );
   readonly groups = $derived(grouped(this.matching(), this.definitions));
+  readonly background = $derived(backgroundGroups(this.matching()));
   readonly unreadCount = $derived(
-    [...this.agents.values()].filter((agent) => this.isUnread(agent)).length,
+    [...this.agents.values()].filter((agent) => isConversation(agent) && this.isUnread(agent))
+      .length,
   );
 
   private readonly stream = new EventStream({
@@ -142,7 +155,7 @@ class App {
 
   private async refresh(): Promise<void> {
     const [page, health] = await Promise.all([
-      api.agents({ limit: LIST_PAGE }),
+      api.agents({ kind: "user", limit: LIST_PAGE }),
       api.health().catch(() => null), // it is an error too when the store takes nothing
       this.readDefinitions(),
     ]);
@@ -150,9 +163,9 @@ class App {
     this.nextCursor = page.nextCursor ?? null;
     this.agents = new Map(page.agents.map((agent) => [agent.id, agent]));
     seen.begin(page.agents);
-    const current = router.agentId;
-    if (current) await this.ensureAgent(current);
-    await this.conversations.catchUp(current);
+    this.backgroundCursors = {};
+    if (router.agentId) await this.ensureAgent(router.agentId);
+    await this.conversations.catchUp();
   }
 
   private async readDefinitions(): Promise<void> {
@@ -204,6 +217,11 @@ class App {
     this.agents = next;
   }
 
+  /** A list is older than what the stream said of the same agents. */
+  private putNew(agents: readonly AgentView[]): void {
+    this.put(...agents.filter((agent) => !this.agents.has(agent.id)));
+  }
+
   private drop(agentId: string): void {
     const next = new Map(this.agents);
     next.delete(agentId);
@@ -235,22 +253,36 @@ class App {
 
   async loadMore(): Promise<void> {
     if (!this.nextCursor) return;
-    const page = await api.agents({ limit: LIST_PAGE, cursor: this.nextCursor });
+    const page = await api.agents({ kind: "user", limit: LIST_PAGE, cursor: this.nextCursor });
     this.nextCursor = page.nextCursor ?? null;
-    const known = this.agents;
-    this.put(...page.agents.filter((agent) => !known.has(agent.id)));
+    this.putNew(page.agents);
+  }
+
+  /** What works in the background is read when somebody looks for it: there may be very much. */
+  async loadBackground(): Promise<void> {
+    await Promise.all(
+      Object.keys(BACKGROUND_KINDS)
+        .filter((kind) => !(kind in this.backgroundCursors))
+        .map((kind) => this.loadMoreOf(kind)),
+    );
+  }
+
+  async loadMoreOf(kind: string): Promise<void> {
+    const cursor = this.backgroundCursors[kind];
+    const page = await api.agents({ kind, limit: KIND_PAGE, cursor });
+    this.backgroundCursors = { ...this.backgroundCursors, [kind]: page.nextCursor };
+    this.putNew(page.agents);
   }
 
   /** Look on the server for what the loaded part of the list does not hold. */
   async search(query: string): Promise<void> {
     this.query = query;
     const search = ++this.searches;
-    if (!query.trim() || !this.nextCursor) return;
+    if (!query.trim()) return;
     await pause(200);
     if (search !== this.searches) return;
     const page = await api.agents({ query: query.trim(), limit: LIST_PAGE });
-    const known = this.agents;
-    this.put(...page.agents.filter((agent) => !known.has(agent.id)));
+    this.putNew(page.agents);
   }
 
   // ------------------------------------------------------------ what people do

@@ -108,6 +108,8 @@ export class OpenConversation {
 interface Kept {
   conversation: OpenConversation;
   release: () => void;
+  /** How many places of the page show it. */
+  holders: number;
 }
 
 /** Made by a view, but living longer than it: what it derives must not end with the view. */
@@ -116,7 +118,7 @@ function keep(agentId: string): Kept {
   const release = $effect.root(() => {
     conversation = new OpenConversation(agentId);
   });
-  return { conversation: conversation as OpenConversation, release };
+  return { conversation: conversation as OpenConversation, release, holders: 0 };
 }
 
 export class Conversations {
@@ -129,8 +131,19 @@ export class Conversations {
     this.open.delete(agentId);
     this.open.set(agentId, kept);
     if (!known || kept.conversation.phase === "error") void kept.conversation.load();
-    for (const id of [...this.open.keys()].slice(0, -KEPT)) this.forget(id);
+    const idle = [...this.open].filter(([, { holders }]) => holders === 0);
+    for (const [id] of idle.slice(0, -KEPT)) if (id !== agentId) this.forget(id);
     return kept.conversation;
+  }
+
+  /** Keep it here while it is on the page; gives the undo. */
+  hold(agentId: string): () => void {
+    const kept = this.open.get(agentId);
+    if (!kept) return () => undefined;
+    kept.holders++;
+    return () => {
+      kept.holders--;
+    };
   }
 
   known(agentId: string): OpenConversation | undefined {
@@ -147,8 +160,9 @@ export class Conversations {
   }
 
   /** After a resync only what is on the page is worth reading again at once. */
-  async catchUp(current: string | null): Promise<void> {
-    for (const id of [...this.open.keys()]) if (id !== current) this.forget(id);
-    if (current) await this.known(current)?.catchUp();
+  async catchUp(): Promise<void> {
+    const shown = [...this.open].filter(([, { holders }]) => holders > 0);
+    for (const [id, { holders }] of [...this.open]) if (holders === 0) this.forget(id);
+    await Promise.all(shown.map(([, { conversation }]) => conversation.catchUp()));
   }
 }

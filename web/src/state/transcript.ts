@@ -34,7 +34,8 @@ export interface UserBlock {
   text: string;
   files: readonly FileReference[];
   at: string;
-  sender: string;
+  /** Who wrote it, when that was not the person who reads here: an agent that delegates. */
+  author: string;
   fate: Fate | null;
   reason: string;
   /** Place in the queue from 1; 0 = no longer in it. */
@@ -82,6 +83,11 @@ const CONTEXT_LINE = /^<context\b[^\n]*\/>[ \t]*\n?/;
 /** A message without the line that a client puts before it for the model. */
 export function visibleText(text: string): string {
   return text.replace(CONTEXT_LINE, "");
+}
+
+/** Whether a sender is an agent: people and schedules have names of another form. */
+export function isAgentId(text: string): boolean {
+  return /^[a-z][a-z0-9]{23}$/.test(text);
 }
 
 /** Where the part of history begins that the agent still sees: the last reset, or 0. */
@@ -135,7 +141,7 @@ function recordBlock(
         text: visibleText(record.text),
         files: record.files ?? [],
         at: record.at,
-        sender: record.sender ?? "",
+        author: isAgentId(record.sender ?? "") ? (record.sender ?? "") : "",
         fate: item?.fate ?? null,
         reason: item?.reason ?? "",
         position: 0,
@@ -228,12 +234,15 @@ function markTurnEnds(blocks: readonly Block[]): void {
   });
 }
 
+/** Other kinds settle a call or withdraw an item; what comes of that is recorded. */
+const SHOWN_KINDS: ReadonlySet<string> = new Set(["message", "system"]);
+
 function queuedBlocks(
   items: ReadonlyMap<string, ItemView>,
   recorded: ReadonlySet<string>,
 ): Block[] {
   const open = [...items.values()]
-    .filter((item) => !recorded.has(item.id) && isOpen(item.fate))
+    .filter((item) => SHOWN_KINDS.has(item.kind) && !recorded.has(item.id) && isOpen(item.fate))
     .sort((one, other) => one.seq - other.seq);
   let position = 0;
   return open.map((item): Block => {
@@ -256,12 +265,19 @@ function queuedBlocks(
       text: visibleText(item.text),
       files: item.files ?? [],
       at: item.at,
-      sender: "",
+      author: item.sender.type === "agent" ? (item.sender.id ?? "") : "",
       fate: item.fate,
       reason: item.reason ?? "",
       position: item.fate === "queued" ? ++position : 0,
     };
   });
+}
+
+const FAILURE = /^The (?:\w+ )?agent ".*" \([a-z][a-z0-9]{23}\) (?:failed|was cancelled|ended \()/s;
+
+/** Whether a notice says that something did not come to its end; only the engine's own words count. */
+export function isBadNews(block: SystemBlock): boolean {
+  return isAgentId(block.origin) && FAILURE.test(block.text);
 }
 
 export function isOpen(fate: Fate): boolean {
