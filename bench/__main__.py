@@ -2,6 +2,9 @@
 
 import argparse
 import asyncio
+import contextlib
+import io
+import json
 import tempfile
 from pathlib import Path
 
@@ -14,13 +17,24 @@ from bench.throughput import Throughput
 def main() -> int:
     parser = argparse.ArgumentParser(prog="bench", description=__doc__)
     parser.add_argument("--dir", type=Path, default=None, help="where to measure (a real disk)")
+    parser.add_argument("--json", action="store_true", help="print one JSON object instead")
     parser.add_argument("--quick", action="store_true", help="fewer rounds and agents")
     parser.add_argument(
         "--only", choices=["turns", "growth", "boot", "start"], help="one measurement"
     )
     arguments = parser.parse_args()
     directory = arguments.dir or Path(tempfile.gettempdir())
+    if not arguments.json:
+        return measure(arguments, directory, Goals())
     goals = Goals()
+    with contextlib.redirect_stdout(io.StringIO()):
+        code = measure(arguments, directory, goals)
+    print(json.dumps({"goals": goals.checked}, indent=2))
+    return code
+
+
+def measure(arguments: argparse.Namespace, directory: Path, goals: "Goals") -> int:
+    """Take the measurements that were asked for, show them, and check them."""
     if arguments.only in (None, "turns"):
         rounds = 3 if arguments.quick else 7
         one = asyncio.run(throughput.measure(directory, conversations=1, turns=200, rounds=rounds))
@@ -43,8 +57,7 @@ class Goals:
     """What has to be reached, and whether it was."""
 
     def __init__(self) -> None:
-        self._missed: list[str] = []
-        self._met = 0
+        self.checked: list[dict[str, object]] = []
 
     def check(
         self,
@@ -57,14 +70,12 @@ class Goals:
         is_met = (at_least is None or value >= at_least) and (at_most is None or value <= at_most)
         bound = f"at most {at_most:g}" if at_least is None else f"at least {at_least:g}"
         print(f"  {'met   ' if is_met else 'MISSED'}  {name}: {value:.3g} ({bound})")
-        if is_met:
-            self._met += 1
-        else:
-            self._missed.append(name)
+        self.checked.append({"name": name, "value": value, "bound": bound, "isMet": is_met})
 
     def verdict(self) -> int:
-        print(f"\n{self._met} goals met, {len(self._missed)} missed")
-        return 1 if self._missed else 0
+        missed = sum(not one["isMet"] for one in self.checked)
+        print(f"\n{len(self.checked) - missed} goals met, {missed} missed")
+        return 1 if missed else 0
 
 
 def show_throughput(runs: list[Throughput], goals: Goals) -> None:

@@ -78,6 +78,7 @@ class AgentView(Struct, frozen=True, kw_only=True, rename="camel", omit_defaults
     name: str | None = None
     pinned_at: datetime | None = None
     last_user_activity_at: datetime | None = None
+    title: str | None = None
     last_snippet: str | None = None
     model: str | None = None
     retry_at: datetime | None = None

@@ -93,6 +93,7 @@ class AgentState(Struct, frozen=True, kw_only=True, rename="camel", omit_default
     last_user_activity_at: datetime | None = None
     name: str | None = None
     pinned_at: datetime | None = None
+    title: str | None = None  # how the conversation began; people see it until they give a name
     last_snippet: str | None = None
     attributes: dict[str, Any] = {}
     model: str | None = None  # chosen for this agent; else the definition's

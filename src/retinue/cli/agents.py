@@ -70,9 +70,7 @@ def _print_agents(found: "list[AgentView]", *, has_filter: bool, has_more: bool)
             agent.definition,
             styled(agent.status),
             ago(agent.last_user_activity_at or agent.updated_at, now),
-            one_line(
-                agent.name or agent.last_snippet or descriptor_line(agent.descriptor), _SNIPPET
-            ),
+            one_line(agent.name or agent.title or descriptor_line(agent.descriptor), _SNIPPET),
         )
         for agent in found
     ]

@@ -57,7 +57,7 @@ async def _all(client: Client) -> AsyncIterator[AgentView]:
 def _ambiguous(wanted: str, found: Sequence[AgentView]) -> str:
     lines = [f"{wanted!r} could be any of {len(found)} agents; give more of the id:"]
     lines += [
-        f"{agent.id}  {agent.definition}  {one_line(agent.name or agent.last_snippet or '', 40)}"
+        f"{agent.id}  {agent.definition}  {one_line(agent.name or agent.title or '', 40)}"
         for agent in found[:_SHOWN]
     ]
     if len(found) > _SHOWN:

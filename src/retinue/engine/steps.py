@@ -74,6 +74,7 @@ def drained(draft: Draft, items: Sequence[Item]) -> None:
         if spoken
         else draft.state.last_user_activity_at,
         last_snippet=snippet(spoken[-1].body.text) if spoken else draft.state.last_snippet,
+        title=draft.state.title or (snippet(spoken[0].body.text) or None if spoken else None),
     )
 
 
@@ -290,6 +291,7 @@ def was_reset(draft: Draft, warm: Warm, order: Reset) -> None:
         turn=None,
         tokens=None,
         provider_session=None,
+        title=None,
         last_snippet=None,
         updated_at=draft.at,
     )

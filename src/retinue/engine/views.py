@@ -53,6 +53,7 @@ def agent_view(agent: Agent) -> AgentView:
         name=state.name,
         pinned_at=state.pinned_at,
         last_user_activity_at=state.last_user_activity_at,
+        title=state.title,
         last_snippet=state.last_snippet,
         model=state.model,
         retry_at=state.turn.retry_at if state.turn else None,

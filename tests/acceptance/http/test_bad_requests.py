@@ -114,12 +114,11 @@ async def test_a_huge_header_costs_only_its_own_connection(door: Door) -> None:
 async def test_an_error_of_ours_is_logged_and_told_without_details(
     door: Door, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    async def broken() -> int:
+    async def broken(_: object) -> int:
         raise ZeroDivisionError("a secret detail")
 
-    monkeypatch.setattr(door.engine.store, "cursor", broken)
-    async with door.stranger() as stranger:
-        answer = await stranger.get("/api/health")
+    monkeypatch.setattr(door.engine.store, "agents", broken)
+    answer = await door.client.get("/api/agents")
     assert answer.status_code == 500
     assert answer.json()["error"]["code"] == "internal"
     assert "secret" not in answer.text

@@ -323,6 +323,42 @@ async def test_changes_without_a_mirror_are_caught_up(home: Home) -> None:
     assert await compare(home.store, home.data) == []
 
 
+async def test_a_stop_waits_for_no_long_round_and_the_next_start_goes_on(
+    home: Home, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    await home.mirror.stop()
+    runner, _ = await conversation(home)
+    with monkeypatch.context() as patched:
+        patched.setattr(mirror, "_LAST_SECONDS", -1.0)
+        hurried = Mirror(home.store)
+        await hurried.stop()  # so that its first round is the last one
+        await hurried.start()
+        await hurried.stop()
+    assert not home.folder(runner.id).exists()
+    home.mirror = Mirror(home.store)
+    await home.mirror.start()
+    await home.mirror.stop()
+    assert len(home.lines(runner.id)) == 4
+
+
+async def test_an_agent_that_was_deleted_and_imported_again_keeps_its_files(home: Home) -> None:
+    runner, _ = await conversation(home)
+    await home.mirror.stop()
+    reader = home.store.whole_reader()
+    stored = reader.read(runner.id, after=0)
+    reader.close()
+    assert stored is not None
+    await home.store.delete(LOCAL_OWNER, runner.id)
+    await home.store.restore(stored)
+    file = home.folder(runner.id) / "files" / "kept.txt"
+    file.parent.mkdir(parents=True, exist_ok=True)
+    file.write_text("kept")
+    home.mirror = Mirror(home.store)
+    await home.mirror.start()
+    await home.mirror.stop()
+    assert file.read_text() == "kept"
+
+
 async def test_a_history_that_is_not_the_stores_is_put_aside(home: Home) -> None:
     runner, _ = await conversation(home)
     await home.mirror.stop()

@@ -32,6 +32,7 @@ export type AgentDetail = {
   retryAt: string | null;
   stats: Record<string, Record<string, TokenStats>>;
   status: "queued" | "resting" | "running" | "terminated" | "waiting";
+  title: string | null;
   tokens: TokenSnapshot | null;
   updatedAt: string;
 };
@@ -53,6 +54,7 @@ export type AgentEntry = {
   queued?: number;
   retryAt?: string | null;
   status: "queued" | "resting" | "running" | "terminated" | "waiting";
+  title?: string | null;
   updatedAt: string;
 };
 
@@ -79,6 +81,7 @@ export type AgentView = {
   queued?: number;
   retryAt?: string | null;
   status: "queued" | "resting" | "running" | "terminated" | "waiting";
+  title?: string | null;
   updatedAt: string;
 };
 

@@ -58,8 +58,8 @@ export function agentTitle(agent: AgentView): string {
   const given = agent.name || name;
   if (given) return given;
   if (!isConversation(agent)) return (agent.kind === "cron" && id) || kindWord(agent.kind);
-  const snippet = visibleText(agent.lastSnippet ?? "").trim();
-  return plainLine(snippet) || "New conversation";
+  const title = visibleText(agent.title ?? "").trim();
+  return plainLine(title) || "New conversation";
 }
 
 /** The first line of a Markdown text, without its marks. */
@@ -82,7 +82,7 @@ export function definitionTitle(
 export function matches(agent: AgentView, query: string, definition: string): boolean {
   const wanted = query.trim().toLocaleLowerCase();
   if (!wanted) return true;
-  const text = [agent.name, agent.lastSnippet, definition, agent.definition].join("\n");
+  const text = [agent.name, agent.title, agent.lastSnippet, definition, agent.definition].join("\n");
   return text.toLocaleLowerCase().includes(wanted);
 }
 

@@ -195,8 +195,7 @@ class Session:
             return self._switched()
         await self.learn_names()
         lines = [
-            f"{other.id[:8]}  {other.definition}  "
-            + one_line(other.name or other.last_snippet or "", 50)
+            f"{other.id[:8]}  {other.definition}  " + one_line(other.name or other.title or "", 50)
             for other in self.others[:10]
         ]
         return _reaction("notice", "/switch AGENT, one of:", *lines)

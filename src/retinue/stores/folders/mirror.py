@@ -12,6 +12,7 @@ import threading
 import time
 from collections.abc import Callable, Sequence
 from contextlib import suppress
+from itertools import islice
 from pathlib import Path
 from typing import Protocol
 
@@ -47,6 +48,7 @@ _SHORTEST_PAUSE = 0.2
 _LONGEST_PAUSE = 0.7
 _FEW = 8  # agents whose files are synced one by one; more share one sync
 _CHUNK = 512
+_LAST_SECONDS = 3.0  # of writing after a stop; what is left then is caught up with
 _KNOWN = 20_000  # agents whose last line is remembered
 
 
@@ -129,9 +131,12 @@ class Mirror:
     def _note(self, changes: Sequence[Change]) -> None:
         with self._lock:
             for change in changes:
+                # What came later counts.
                 if change.is_deleted:
+                    self._changed.discard(change.agent_id)
                     self._deleted.add(change.agent_id)
                 else:
+                    self._deleted.discard(change.agent_id)
                     self._changed.add(change.agent_id)
                 self._noted = max(self._noted, change.cursor)
         self._wake.set()
@@ -198,12 +203,12 @@ class Mirror:
             cursor = reader.cursor()
             for agent_id in deleted:
                 self._remove(agent_id)
-            left = list(changed - deleted)
-            while left:
-                self._write_agents(reader, left[:_CHUNK], cursor)
-                del left[:_CHUNK]
             self._schedules.follow(reader)
-            if is_last or not changed:
+            was_idle = not changed
+            self._write(reader, changed, cursor)
+            if changed:
+                return  # stopping: the next start goes on from the last cursor
+            if is_last or was_idle:
                 self._settle()
             # Not the reader's cursor: what it sees may not have been noted when the round began.
             self._remember(noted, dict(reader.offsets()))
@@ -220,6 +225,18 @@ class Mirror:
             if not self._is_stopping:
                 self._wake.set()
         reach("mirror:after")
+
+    def _write(self, reader: WholeReader, changed: set[AgentId], cursor: int) -> None:
+        """Write agents and take them out of the set; those that are left would delay a stop."""
+        stopping_since: float | None = None
+        while changed:
+            if self._is_stopping:
+                stopping_since = stopping_since or time.monotonic()
+                if time.monotonic() - stopping_since > _LAST_SECONDS:
+                    return
+            chunk = list(islice(changed, _CHUNK))
+            self._write_agents(reader, chunk, cursor)
+            changed.difference_update(chunk)
 
     def _write_agents(self, reader: WholeReader, agent_ids: Sequence[AgentId], cursor: int) -> None:
         """Write all contents, make them durable together, then put them in their places.

@@ -27,6 +27,7 @@ def moment(value: int) -> datetime:
 
 class _Listed(msgspec.Struct, rename="camel"):
     name: str | None = None
+    title: str | None = None
     last_snippet: str | None = None
 
 
@@ -34,9 +35,10 @@ _listed = msgspec.json.Decoder(_Listed)
 
 
 def state_mentions(state: bytes, text: str) -> bool:
-    """Whether the name or the last snippet contains the case-folded text."""
+    """Whether the name, the title or the last snippet contains the case-folded text."""
     listed = _listed.decode(state)
-    return text in (listed.name or "").casefold() or text in (listed.last_snippet or "").casefold()
+    shown = (listed.name, listed.title, listed.last_snippet)
+    return any(text in one.casefold() for one in shown if one)
 
 
 def agent_of(row: Row) -> Agent:

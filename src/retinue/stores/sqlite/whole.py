@@ -48,10 +48,10 @@ class SqliteWholeReader:
         except sqlite3.Error as error:
             raise store_error(error, self._data) from error
         named = self._rows("ids_by_number", msgspec.json.encode(sorted(numbers)).decode())
+        changed = frozenset(AgentId(row[1]) for row in named)
+        # One that was deleted and came back, by an import, is there.
         return Touched(
-            cursor=max(newest, floor),
-            changed=frozenset(row[1] for row in named),
-            deleted=frozenset(deleted),
+            cursor=max(newest, floor), changed=changed, deleted=frozenset(deleted) - changed
         )
 
     @contextmanager

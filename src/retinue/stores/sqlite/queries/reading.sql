@@ -1,47 +1,31 @@
 -- name: agent
 SELECT
-    id, owner, kind, descriptor, definition, lifecycle, state,
-    (SELECT count(*) FROM items
-        WHERE agent = agents.number AND ended_at IS NULL AND fate = 'queued' AND silent = 0),
-    (SELECT count(*) FROM items
-        WHERE agent = agents.number AND ended_at IS NULL AND fate = 'running'),
-    pinned, active_at, number
-FROM agents
+    id, owner, kind, descriptor, definition, lifecycle, state, queued, running, pinned, active_at,
+    number
+FROM agents_listed
 WHERE id = ?1 AND owner = ?2;
 
 -- name: agent_by_identity
 SELECT
-    id, owner, kind, descriptor, definition, lifecycle, state,
-    (SELECT count(*) FROM items
-        WHERE agent = agents.number AND ended_at IS NULL AND fate = 'queued' AND silent = 0),
-    (SELECT count(*) FROM items
-        WHERE agent = agents.number AND ended_at IS NULL AND fate = 'running'),
-    pinned, active_at, number
-FROM agents
+    id, owner, kind, descriptor, definition, lifecycle, state, queued, running, pinned, active_at,
+    number
+FROM agents_listed
 WHERE owner = ?1 AND identity = ?2;
 
 -- name: agent_by_last_user_input
 SELECT
-    id, owner, kind, descriptor, definition, lifecycle, state,
-    (SELECT count(*) FROM items
-        WHERE agent = agents.number AND ended_at IS NULL AND fate = 'queued' AND silent = 0),
-    (SELECT count(*) FROM items
-        WHERE agent = agents.number AND ended_at IS NULL AND fate = 'running'),
-    pinned, active_at, number
-FROM agents
+    id, owner, kind, descriptor, definition, lifecycle, state, queued, running, pinned, active_at,
+    number
+FROM agents_listed
 WHERE owner = ?1 AND kind = 'user' AND last_user_at IS NOT NULL AND lifecycle = 'active'
 ORDER BY last_user_at DESC, number DESC
 LIMIT 1;
 
 -- name: agents
 SELECT
-    id, owner, kind, descriptor, definition, lifecycle, state,
-    (SELECT count(*) FROM items
-        WHERE agent = agents.number AND ended_at IS NULL AND fate = 'queued' AND silent = 0),
-    (SELECT count(*) FROM items
-        WHERE agent = agents.number AND ended_at IS NULL AND fate = 'running'),
-    pinned, active_at, number
-FROM agents
+    id, owner, kind, descriptor, definition, lifecycle, state, queued, running, pinned, active_at,
+    number
+FROM agents_listed
 WHERE
     owner = ?1
     AND (pinned, active_at, number) < (?2, ?3, ?4)
@@ -53,13 +37,9 @@ LIMIT ?8;
 
 -- name: agents_by_number
 SELECT
-    id, owner, kind, descriptor, definition, lifecycle, state,
-    (SELECT count(*) FROM items
-        WHERE agent = agents.number AND ended_at IS NULL AND fate = 'queued' AND silent = 0),
-    (SELECT count(*) FROM items
-        WHERE agent = agents.number AND ended_at IS NULL AND fate = 'running'),
-    pinned, active_at, number
-FROM agents
+    id, owner, kind, descriptor, definition, lifecycle, state, queued, running, pinned, active_at,
+    number
+FROM agents_listed
 WHERE number IN (SELECT value FROM json_each(?1));
 
 -- name: children

@@ -1,0 +1,14 @@
+-- An agent as the port shows it, and what it is looked up by.
+CREATE VIEW agents_listed AS
+SELECT
+    id, owner, kind, descriptor, definition, lifecycle, state,
+    (
+        SELECT count(*) FROM items
+        WHERE agent = agents.number AND ended_at IS NULL AND fate = 'queued' AND silent = 0
+    ) AS queued,
+    (
+        SELECT count(*) FROM items
+        WHERE agent = agents.number AND ended_at IS NULL AND fate = 'running'
+    ) AS running,
+    pinned, active_at, number, identity, last_user_at, parent
+FROM agents;
