@@ -82,7 +82,9 @@ export function definitionTitle(
 export function matches(agent: AgentView, query: string, definition: string): boolean {
   const wanted = query.trim().toLocaleLowerCase();
   if (!wanted) return true;
-  const text = [agent.name, agent.title, agent.lastSnippet, definition, agent.definition].join("\n");
+  const text = [agent.name, agent.title, agent.lastSnippet, definition, agent.definition].join(
+    "\n",
+  );
   return text.toLocaleLowerCase().includes(wanted);
 }
 
