@@ -63,18 +63,32 @@ class ItemEvent(_Event, frozen=True, kw_only=True, tag="item"):
     item: ItemView
 
 
+class WaitView(Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
+    """A call of the turn that goes on whose result comes later."""
+
+    call: str
+    reason: str  # "child" = another agent works on it; else what a person has to decide
+    agent_id: str | None = None  # who works on it
+    item_id: str | None = None  # on which message
+    request: str | None = None  # which permission or question it is about
+    until: datetime | None = None  # when it is no longer waited for
+
+
 class AgentView(Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
     """An agent as lists show it."""
 
     id: str
     kind: str
     definition: str
-    lifecycle: str
+    lifecycle: Literal["awake", "resting", "sleeping", "terminated"]
+    """awake = at work or about to be; resting = idle and in memory; sleeping = only on disk"""
     status: Literal["running", "queued", "waiting", "resting", "terminated"]
     created_at: datetime
     updated_at: datetime
     descriptor: dict[str, Any]
+    parent_id: str | None = None  # of a subagent
     queued: int = 0
+    waits: list[WaitView] = []
     name: str | None = None
     pinned_at: datetime | None = None
     last_user_activity_at: datetime | None = None

@@ -34,7 +34,7 @@ export function agent(id: string, more: Partial<AgentView> = {}): AgentView {
     id,
     kind: "user",
     definition: "helper",
-    lifecycle: "active",
+    lifecycle: "resting",
     status: "resting",
     createdAt: at,
     updatedAt: at,

@@ -9,6 +9,7 @@ from retinue.agents.descriptor import Kind
 from retinue.cli.connecting import run_with_client
 from retinue.cli.options import AgentReference, Common
 from retinue.cli.printing import one_line, print_fields, print_json, print_table, say, styled
+from retinue.cli.trees import tree_lines
 from retinue.cli.wording import ago, descriptor_line, moment, plural, size
 
 if TYPE_CHECKING:
@@ -69,12 +70,13 @@ def _print_agents(found: "list[AgentView]", *, has_filter: bool, has_more: bool)
             agent.id[:_SHORT_ID],
             agent.definition,
             styled(agent.status),
+            agent.lifecycle,
             ago(agent.last_user_activity_at or agent.updated_at, now),
             one_line(agent.name or agent.title or descriptor_line(agent.descriptor), _SNIPPET),
         )
         for agent in found
     ]
-    print_table(("ID", "DEFINITION", "STATUS", "ACTIVE", "CONVERSATION"), rows)
+    print_table(("ID", "DEFINITION", "STATUS", "LIFE", "ACTIVE", "CONVERSATION"), rows)
     if has_more:
         say("There are more: use --limit, --definition or --query.")
 
@@ -87,10 +89,14 @@ def show(common: Common, agent: AgentReference) -> None:
         from retinue.clock import SystemClock
 
         detail = await client.detail((await find_agent(client, agent)).id)
+        tree = await client.tree(detail.id)
         if common.is_json:
             print_json(detail)
         else:
-            print_fields(_fields(detail, SystemClock().now()))
+            now = SystemClock().now()
+            family = tree_lines(tree, now)
+            fields = _fields(detail, now)
+            print_fields([*fields, ("family", "\n".join(family))] if family else fields)
 
     run_with_client(common.project, work)
 

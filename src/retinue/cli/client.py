@@ -12,6 +12,8 @@ from retinue.events import AgentView, Event, ItemView
 from retinue.messages import AnyRecord, FileReference
 from retinue.models.port import Models
 
+GENERATIONS_SHOWN = 8
+
 
 class _View(Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
     pass
@@ -58,6 +60,21 @@ class AgentDetail(AgentView, frozen=True, kw_only=True):
     stats: dict[str, dict[str, TokenStats]] = field(default_factory=dict)
     tokens: TokenSnapshot | None = None
     files: list[FileReference] = field(default_factory=list)
+
+
+class TreeBranch(_View, frozen=True, kw_only=True):
+    """An agent and its children, as far as they are shown."""
+
+    agent: AgentView
+    children: "list[TreeBranch]" = []
+    hidden: int = 0
+
+
+class AgentTree(_View, frozen=True, kw_only=True):
+    """The parents of an agent, the nearest first, and its children."""
+
+    tree: TreeBranch
+    ancestors: list[AgentView] = []
 
 
 class AgentList(_View, frozen=True, kw_only=True):
@@ -140,6 +157,8 @@ class Client(Protocol):
     async def agent(self, agent_id: str) -> AgentView: ...
 
     async def detail(self, agent_id: str) -> AgentDetail: ...
+
+    async def tree(self, agent_id: str) -> AgentTree: ...
 
     async def open_place(self, place: Place) -> AgentView:
         """Find the place's agent or create it."""

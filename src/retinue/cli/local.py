@@ -10,17 +10,21 @@ from retinue.agents.descriptor import Kind, UserDescriptor
 from retinue.agents.inbox import Sender
 from retinue.assembly import App, open_app
 from retinue.cli.client import (
+    GENERATIONS_SHOWN,
     Admission,
     AgentDetail,
     AgentList,
+    AgentTree,
     Definitions,
     DefinitionView,
     Facts,
     MessageView,
     Place,
     Problem,
+    TreeBranch,
 )
-from retinue.engine.views import agent_view, item_view
+from retinue.engine.families import Branch, ancestors_of, tree_of
+from retinue.engine.views import item_view
 from retinue.errors import NotFoundError, StoreError
 from retinue.ids import LOCAL_OWNER, AgentId, ItemId
 from retinue.stores.port import AgentQuery
@@ -97,18 +101,18 @@ class LocalClient:
             )
         )
         return AgentList(
-            agents=[agent_view(agent) for agent in page.agents], next_cursor=page.next_cursor
+            agents=[self._engine.view(agent) for agent in page.agents], next_cursor=page.next_cursor
         )
 
     async def agent(self, agent_id: str) -> "AgentView":
-        return agent_view(await self._store.agent(LOCAL_OWNER, AgentId(agent_id)))
+        return self._engine.view(await self._store.agent(LOCAL_OWNER, AgentId(agent_id)))
 
     async def detail(self, agent_id: str) -> AgentDetail:
         agent = await self._store.agent(LOCAL_OWNER, AgentId(agent_id))
         items = await self._store.open_items(LOCAL_OWNER, agent.id)
         files = await self._engine.tree(agent.id).list("/", recursive=True)
         return AgentDetail(
-            **_fields(agent_view(agent)),
+            **_fields(self._engine.view(agent)),
             messages=[item_view(item) for item in items],
             stats=agent.state.stats,
             tokens=agent.state.tokens,
@@ -120,7 +124,22 @@ class LocalClient:
             connector=place.connector, user_id=place.user, channel_id=place.channel
         )
         agent = await self._engine.create(LOCAL_OWNER, place.definition, descriptor=descriptor)
-        return agent_view(agent)
+        return self._engine.view(agent)
+
+    async def tree(self, agent_id: str) -> AgentTree:
+        branch = await tree_of(self._store, LOCAL_OWNER, AgentId(agent_id), depth=GENERATIONS_SHOWN)
+        ancestors = await ancestors_of(self._store, branch.agent)
+        return AgentTree(
+            ancestors=[self._engine.view(agent) for agent in ancestors],
+            tree=self._branch(branch),
+        )
+
+    def _branch(self, branch: Branch) -> TreeBranch:
+        return TreeBranch(
+            agent=self._engine.view(branch.agent),
+            children=[self._branch(child) for child in branch.children],
+            hidden=branch.hidden,
+        )
 
     # -- messages
 

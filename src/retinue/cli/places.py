@@ -39,7 +39,7 @@ async def last_place(client: Client, definition: str) -> AgentView:
         for agent in page.agents
         if agent.descriptor.get("connector") == "terminal"
         and agent.descriptor.get("userId") == user
-        and agent.lifecycle == "active"
+        and agent.lifecycle != "terminated"
     ]
     if mine:
         return max(mine, key=lambda agent: agent.last_user_activity_at or agent.created_at)

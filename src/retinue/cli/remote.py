@@ -10,9 +10,11 @@ import msgspec
 
 from retinue.agents.descriptor import Kind
 from retinue.cli.client import (
+    GENERATIONS_SHOWN,
     Admission,
     AgentDetail,
     AgentList,
+    AgentTree,
     Definitions,
     Facts,
     MessageView,
@@ -129,6 +131,9 @@ class RemoteClient:
             self._get(f"{_agent(agent_id)}/messages", _Items),
         )
         return msgspec.structs.replace(agent, files=files.files, messages=items.items)
+
+    async def tree(self, agent_id: str) -> AgentTree:
+        return await self._get(f"{_agent(agent_id)}/tree", AgentTree, {"depth": GENERATIONS_SHOWN})
 
     async def open_place(self, place: Place) -> AgentView:
         body = {"definition": place.definition, "descriptor": place.descriptor}

@@ -21,6 +21,7 @@ from retinue.engine.limits import limits_of
 from retinue.engine.outcomes import Outcome, Outcomes
 from retinue.engine.prompting import make_plan
 from retinue.engine.trials import Trials
+from retinue.engine.views import agent_view
 from retinue.engine.warm import (
     AgentPatch,
     Change,
@@ -35,7 +36,7 @@ from retinue.engine.warm import (
 )
 from retinue.engine.wiring import World, make_runner, make_toolbox
 from retinue.errors import BusyError, FencedError, NotFoundError
-from retinue.events import DefinitionsEvent, Event
+from retinue.events import AgentView, DefinitionsEvent, Event
 from retinue.ids import AgentId, ItemId, OwnerId, new_agent_id, new_id
 from retinue.messages import FileReference, clean_json
 from retinue.stores.port import Agent, NewAgent, Offset, Post, Receipt
@@ -63,7 +64,8 @@ class Engine:
         self._clock = world.clock
         self._limits = limits
         self._trees = world.trees
-        self._feed = Feed(world.store)
+        self._warm: OrderedDict[AgentId, Warm] = OrderedDict()
+        self._feed = Feed(world.store, self._is_in_memory)
         self._outbox = Outbox(world.store, world.connectors, world.clock)
         self._dispatch = dispatch or LocalDispatch(
             foreground=limits.foreground, background=limits.background, clock=world.clock
@@ -73,7 +75,6 @@ class Engine:
         self._runner = make_runner(
             world, limits, self._feed, self.following, self.toolbox, self._outbox
         )
-        self._warm: OrderedDict[AgentId, Warm] = OrderedDict()
         self._running: set[AgentId] = set()
         self._commands: dict[AgentId, list[Command]] = {}
         self._arrived: dict[AgentId, list[Item]] = {}  # while the agent was being loaded
@@ -219,9 +220,6 @@ class Engine:
         """End the agent for good, and its children with it."""
         await self._order(owner, agent_id, Terminate(reason=reason or "by its owner"))
 
-    async def children(self, owner: OwnerId, agent_id: AgentId) -> Sequence[Agent]:
-        return await self.store.children(owner, agent_id)
-
     async def compact(self, owner: OwnerId, agent_id: AgentId) -> bool:
         return await self._order(owner, agent_id, CompactNow())
 
@@ -250,6 +248,13 @@ class Engine:
         self, owner: OwnerId, *, after: int | None, agent_id: AgentId | None = None
     ) -> AsyncIterator[Event]:
         return self._feed.subscribe(owner, after=after, agent_id=agent_id)
+
+    def view(self, agent: Agent) -> AgentView:
+        """The agent as doors show it."""
+        return agent_view(agent, self._is_in_memory)
+
+    def _is_in_memory(self, agent_id: AgentId) -> bool:
+        return agent_id in self._warm
 
     def tree(self, agent_id: AgentId) -> ServedFiles:
         return self._trees.tree(agent_id)

@@ -4,7 +4,7 @@ import asyncio
 from collections.abc import AsyncIterator, Sequence
 from typing import Protocol
 
-from retinue.engine.views import change_before, cursor_of, events_of
+from retinue.engine.views import IsInMemory, change_before, cursor_of, events_of
 from retinue.errors import RetinueError
 from retinue.events import CommittedEvent, Event, HelloEvent, LiveEvent, ResyncEvent
 from retinue.ids import AgentId, OwnerId
@@ -55,8 +55,9 @@ class _Reader:
 class Feed:
     """Hands out what was committed, and deltas while somebody watches."""
 
-    def __init__(self, store: Store) -> None:
+    def __init__(self, store: Store, is_in_memory: IsInMemory) -> None:
         self._store = store
+        self._is_in_memory = is_in_memory
         self._readers: set[_Reader] = set()
         self._streamed: dict[AgentId, Streamed] = {}
 
@@ -140,7 +141,7 @@ class Feed:
                 yield ResyncEvent(cursor=cursor_of(newest))
                 return
             for change in page:
-                for event in events_of(change):
+                for event in events_of(change, self._is_in_memory):
                     if event.cursor > after:
                         yield event
             if len(page) < _PAGE:
@@ -157,6 +158,6 @@ class Feed:
             if not isinstance(thing, Change):
                 yield thing
             elif cursor_of(thing.cursor) > seen:
-                for event in events_of(thing):
+                for event in events_of(thing, self._is_in_memory):
                     if event.cursor > seen:
                         yield event

@@ -1,11 +1,14 @@
 """Agents, items and changes as doors show them."""
 
+from collections.abc import Callable
 from itertools import count
 from typing import Any, Literal
 
 import msgspec
 
+from retinue.agents.descriptor import SubagentDescriptor
 from retinue.agents.inbox import Item
+from retinue.agents.state import Suspension
 from retinue.events import (
     AgentDeletedEvent,
     AgentEvent,
@@ -15,7 +18,9 @@ from retinue.events import (
     ItemView,
     RecordEvent,
     ResyncEvent,
+    WaitView,
 )
+from retinue.ids import AgentId
 from retinue.messages import encode_record
 from retinue.stores.port import Agent, Change
 
@@ -23,6 +28,8 @@ _EVENT_BITS = 16
 _LAST_EVENT = (1 << _EVENT_BITS) - 1
 
 Status = Literal["running", "queued", "waiting", "resting", "terminated"]
+ShownLifecycle = Literal["awake", "resting", "sleeping", "terminated"]
+IsInMemory = Callable[[AgentId], bool]
 
 
 def status_of(agent: Agent) -> Status:
@@ -30,26 +37,37 @@ def status_of(agent: Agent) -> Status:
         return "terminated"
     turn = agent.state.turn
     if turn is not None:
-        return "waiting" if turn.retry_at is not None else "running"
+        return "waiting" if turn.retry_at is not None or turn.suspended else "running"
     return "queued" if agent.queued else "resting"
+
+
+def lifecycle_of(agent: Agent, is_in_memory: IsInMemory) -> ShownLifecycle:
+    if agent.lifecycle != "active":
+        return "terminated"
+    if agent.state.turn is not None or agent.queued:
+        return "awake"
+    return "resting" if is_in_memory(agent.id) else "sleeping"
 
 
 def _as_dict(value: object) -> dict[str, Any]:
     return msgspec.to_builtins(value)
 
 
-def agent_view(agent: Agent) -> AgentView:
-    state = agent.state
+def agent_view(agent: Agent, is_in_memory: IsInMemory) -> AgentView:
+    state, descriptor = agent.state, agent.descriptor
+    is_child = isinstance(descriptor, SubagentDescriptor)
     return AgentView(
         id=agent.id,
         kind=agent.kind,
         definition=agent.definition,
-        lifecycle=agent.lifecycle,
+        lifecycle=lifecycle_of(agent, is_in_memory),
         status=status_of(agent),
         created_at=state.created_at,
         updated_at=state.updated_at,
-        descriptor=_as_dict(agent.descriptor),
+        descriptor=_as_dict(descriptor),
+        parent_id=descriptor.parent_agent_id if is_child else None,
         queued=agent.queued,
+        waits=[wait_view(wait) for wait in state.turn.suspended] if state.turn else [],
         name=state.name,
         pinned_at=state.pinned_at,
         last_user_activity_at=state.last_user_activity_at,
@@ -58,6 +76,17 @@ def agent_view(agent: Agent) -> AgentView:
         model=state.model,
         retry_at=state.turn.retry_at if state.turn else None,
         attributes=state.attributes,
+    )
+
+
+def wait_view(wait: Suspension) -> WaitView:
+    return WaitView(
+        call=wait.call,
+        reason=wait.reason,
+        agent_id=wait.agent_id,
+        item_id=wait.item,
+        request=wait.request,
+        until=wait.until,
     )
 
 
@@ -90,7 +119,7 @@ def change_before(cursor: int) -> int:
     return max(0, (cursor >> _EVENT_BITS) - (not is_whole))
 
 
-def events_of(change: Change) -> list[CommittedEvent | ResyncEvent]:
+def events_of(change: Change, is_in_memory: IsInMemory) -> list[CommittedEvent | ResyncEvent]:
     """Give one change as events.
 
     Each has a cursor of its own, the same live and replayed, so that a reader that was cut off
@@ -114,9 +143,6 @@ def events_of(change: Change) -> list[CommittedEvent | ResyncEvent]:
         for item in change.items
     ]
     if change.agent is not None:
-        events.append(
-            AgentEvent(
-                cursor=cursor_of(change.cursor), agent_id=agent_id, agent=agent_view(change.agent)
-            )
-        )
+        view = agent_view(change.agent, is_in_memory)
+        events.append(AgentEvent(cursor=cursor_of(change.cursor), agent_id=agent_id, agent=view))
     return events

@@ -213,6 +213,27 @@ class AgentList(Answer, frozen=True, kw_only=True):
     next_cursor: str | None
 
 
+class TreeQuery(Asked, frozen=True, kw_only=True):
+    """How many generations of children."""
+
+    depth: Annotated[int, Meta(ge=0, le=16)] = 8
+
+
+class TreeBranch(Answer, frozen=True, kw_only=True):
+    """An agent and its children; those that would be too many are only counted."""
+
+    agent: AgentEntry
+    children: "list[TreeBranch]"
+    hidden: int
+
+
+class AgentTree(Answer, frozen=True, kw_only=True):
+    """The parents of an agent, the nearest first, and its children."""
+
+    ancestors: list[AgentEntry]
+    tree: TreeBranch
+
+
 class CommandAnswer(Answer, frozen=True, kw_only=True):
     """Whether there was anything to do."""
 

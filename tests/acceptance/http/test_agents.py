@@ -149,7 +149,7 @@ async def test_a_senseless_change_is_refused_and_changes_nothing(door: Door, bod
     answer = await door.client.patch(f"/api/agents/{agent}", json=body)
     assert answer.status_code == 400, answer.text
     after = (await door.client.get(f"/api/agents/{agent}")).json()
-    assert (after["name"], after["model"], after["lifecycle"]) == ("Same", None, "active")
+    assert (after["name"], after["model"], after["lifecycle"]) == ("Same", None, "sleeping")
 
 
 async def test_a_deleted_agent_is_gone(door: Door) -> None:

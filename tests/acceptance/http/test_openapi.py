@@ -23,6 +23,7 @@ ROUTES = [
     ("post", "/api/agents"),
     ("get", "/api/agents"),
     ("get", "/api/agents/{agent_id}"),
+    ("get", "/api/agents/{agent_id}/tree"),
     ("patch", "/api/agents/{agent_id}"),
     ("delete", "/api/agents/{agent_id}"),
     ("post", "/api/agents/{agent_id}/messages"),
@@ -157,4 +158,4 @@ def test_no_generated_request_breaks_the_server_or_its_description(
         check=False,
     )
     assert done.returncode == 0, done.stdout[-8000:] + done.stderr[-2000:]
-    assert "Tested: 24" in done.stdout
+    assert "Tested: 25" in done.stdout

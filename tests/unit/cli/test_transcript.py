@@ -189,7 +189,7 @@ def test_a_retry_is_known_until_the_next_try_begins() -> None:
         id="a",
         kind="user",
         definition="d",
-        lifecycle="active",
+        lifecycle="awake",
         status="waiting",
         created_at=AT,
         updated_at=AT,

@@ -24,9 +24,10 @@ export type AgentDetail = {
   kind: string;
   lastSnippet: string | null;
   lastUserActivityAt: string | null;
-  lifecycle: string;
+  lifecycle: "awake" | "resting" | "sleeping" | "terminated";
   model: string | null;
   name: string | null;
+  parentId: string | null;
   pinnedAt: string | null;
   queued: number;
   retryAt: string | null;
@@ -35,6 +36,7 @@ export type AgentDetail = {
   title: string | null;
   tokens: TokenSnapshot | null;
   updatedAt: string;
+  waits: Array<WaitView>;
 };
 
 /** An agent in a list. */
@@ -47,15 +49,17 @@ export type AgentEntry = {
   kind: string;
   lastSnippet?: string | null;
   lastUserActivityAt?: string | null;
-  lifecycle: string;
+  lifecycle: "awake" | "resting" | "sleeping" | "terminated";
   model?: string | null;
   name?: string | null;
+  parentId?: string | null;
   pinnedAt?: string | null;
   queued?: number;
   retryAt?: string | null;
   status: "queued" | "resting" | "running" | "terminated" | "waiting";
   title?: string | null;
   updatedAt: string;
+  waits?: Array<WaitView>;
 };
 
 /** An agent was created or something about it changed. */
@@ -63,6 +67,9 @@ export type AgentEvent = { agent: AgentView; agentId: string; cursor: number; ty
 
 /** One page of agents, pinned first, then by activity. */
 export type AgentList = { agents: Array<AgentEntry>; nextCursor: string | null };
+
+/** The parents of an agent, the nearest first, and its children. */
+export type AgentTree = { ancestors: Array<AgentEntry>; tree: TreeBranch };
 
 /** An agent as lists show it. */
 export type AgentView = {
@@ -74,15 +81,17 @@ export type AgentView = {
   kind: string;
   lastSnippet?: string | null;
   lastUserActivityAt?: string | null;
-  lifecycle: string;
+  lifecycle: "awake" | "resting" | "sleeping" | "terminated";
   model?: string | null;
   name?: string | null;
+  parentId?: string | null;
   pinnedAt?: string | null;
   queued?: number;
   retryAt?: string | null;
   status: "queued" | "resting" | "running" | "terminated" | "waiting";
   title?: string | null;
   updatedAt: string;
+  waits?: Array<WaitView>;
 };
 
 /** One model response, whole; its calls are the intent to run them. */
@@ -397,6 +406,9 @@ export type ToolRecord = {
   v?: number;
 };
 
+/** An agent and its children; those that would be too many are only counted. */
+export type TreeBranch = { agent: AgentEntry; children: Array<TreeBranch>; hidden: number };
+
 /** Tokens of one model call, as the provider reported them. */
 export type Usage = { cacheRead?: number; cacheWrite?: number; input?: number; output?: number };
 
@@ -413,4 +425,14 @@ export type UserRecord = {
   seq?: number;
   text: string;
   v?: number;
+};
+
+/** A call of the turn that goes on whose result comes later. */
+export type WaitView = {
+  agentId?: string | null;
+  call: string;
+  itemId?: string | null;
+  reason: string;
+  request?: string | null;
+  until?: string | null;
 };

@@ -8,8 +8,8 @@ from msgspec import UNSET
 from starlette.responses import Response
 
 from retinue.agents.descriptor import UserDescriptor
-from retinue.engine.engine import AgentPatch
-from retinue.engine.views import agent_view
+from retinue.engine.engine import AgentPatch, Engine
+from retinue.engine.families import Branch, ancestors_of, tree_of
 from retinue.errors import UsageError
 from retinue.server.endpoints import (
     AnyEndpoint,
@@ -27,6 +27,7 @@ from retinue.server.wire import (
     AgentEntry,
     AgentList,
     AgentsQuery,
+    AgentTree,
     Attributes,
     CommandAnswer,
     NewAgent,
@@ -35,6 +36,8 @@ from retinue.server.wire import (
     ToolEntry,
     ToolList,
     ToolsQuery,
+    TreeBranch,
+    TreeQuery,
 )
 from retinue.stores.port import Agent, AgentQuery
 
@@ -42,16 +45,25 @@ ATTRIBUTES_BYTES = 64 * 1024
 ATTRIBUTES_DEPTH = 32
 
 
-def _fields(agent: Agent) -> dict[str, Any]:
-    return msgspec.structs.asdict(agent_view(agent))
+def _fields(engine: Engine, agent: Agent) -> dict[str, Any]:
+    return msgspec.structs.asdict(engine.view(agent))
 
 
-def agent_entry(agent: Agent) -> AgentEntry:
-    return AgentEntry(**_fields(agent))
+def agent_entry(engine: Engine, agent: Agent) -> AgentEntry:
+    return AgentEntry(**_fields(engine, agent))
 
 
-def agent_detail(agent: Agent) -> AgentDetail:
-    return AgentDetail(**_fields(agent), tokens=agent.state.tokens, stats=agent.state.stats)
+def agent_detail(engine: Engine, agent: Agent) -> AgentDetail:
+    fields = _fields(engine, agent)
+    return AgentDetail(**fields, tokens=agent.state.tokens, stats=agent.state.stats)
+
+
+def tree_branch(engine: Engine, branch: Branch) -> TreeBranch:
+    return TreeBranch(
+        agent=agent_entry(engine, branch.agent),
+        children=[tree_branch(engine, child) for child in branch.children],
+        hidden=branch.hidden,
+    )
 
 
 def _depth(value: Any) -> int:
@@ -101,7 +113,7 @@ async def create(call: Call[Nothing, NewAgent]) -> Response:
             connector=place.connector, user_id=place.user_id, channel_id=place.channel_id
         ),
     )
-    return answer(agent_detail(agent), 201, {"Location": f"/api/agents/{agent.id}"})
+    return answer(agent_detail(call.engine, agent), 201, {"Location": f"/api/agents/{agent.id}"})
 
 
 async def list_agents(call: Call[AgentsQuery, Nothing]) -> Response:
@@ -117,12 +129,25 @@ async def list_agents(call: Call[AgentsQuery, Nothing]) -> Response:
             cursor=query.cursor,
         )
     )
-    entries = [agent_entry(agent) for agent in page.agents]
+    entries = [agent_entry(call.engine, agent) for agent in page.agents]
     return answer(AgentList(agents=entries, next_cursor=page.next_cursor))
 
 
 async def read(call: Plain) -> Response:
-    return answer(agent_detail(await call.engine.store.agent(call.owner, call.agent_id)))
+    agent = await call.engine.store.agent(call.owner, call.agent_id)
+    return answer(agent_detail(call.engine, agent))
+
+
+async def tree(call: Call[TreeQuery, Nothing]) -> Response:
+    engine = call.engine
+    branch = await tree_of(engine.store, call.owner, call.agent_id, depth=call.query.depth)
+    ancestors = await ancestors_of(engine.store, branch.agent)
+    return answer(
+        AgentTree(
+            ancestors=[agent_entry(engine, agent) for agent in ancestors],
+            tree=tree_branch(engine, branch),
+        )
+    )
 
 
 async def change(call: Call[Nothing, AgentChanges]) -> Response:
@@ -135,7 +160,8 @@ async def change(call: Call[Nothing, AgentChanges]) -> Response:
         attributes=UNSET if body.attributes is UNSET else _checked_attributes(body.attributes),
         model=body.model,
     )
-    return answer(agent_detail(await call.engine.update(call.owner, call.agent_id, patch)))
+    changed = await call.engine.update(call.owner, call.agent_id, patch)
+    return answer(agent_detail(call.engine, changed))
 
 
 async def delete(call: Plain) -> Response:
@@ -203,6 +229,16 @@ ENDPOINTS: list[AnyEndpoint] = [
         query=Nothing,
         body=Nothing,
         answer=AgentDetail,
+        refuses=(404,),
+    ),
+    Endpoint(
+        method="GET",
+        path=f"{_AGENT}/tree",
+        summary="Read an agent's parents and children, and who waits for whom",
+        run=tree,
+        query=TreeQuery,
+        body=Nothing,
+        answer=AgentTree,
         refuses=(404,),
     ),
     Endpoint(

@@ -1,0 +1,55 @@
+"""The family of an agent as a small tree of lines."""
+
+from collections.abc import Iterator
+from datetime import datetime
+
+from retinue.cli.client import AgentTree, TreeBranch
+from retinue.cli.printing import one_line
+from retinue.cli.wording import moment, plural
+from retinue.events import AgentView, WaitView
+
+_NAME = 40
+
+
+def tree_lines(tree: AgentTree, now: datetime) -> list[str]:
+    """Parents above, children below, each with what it does; nothing for one that is alone."""
+    if not tree.ancestors and not tree.tree.children and not tree.tree.agent.waits:
+        return []
+    lines: list[str] = []
+    for depth, ancestor in enumerate(reversed(tree.ancestors)):
+        lines += _agent_lines(ancestor, "   " * depth, now)
+    indent = "   " * len(tree.ancestors)
+    return [*lines, *_branch_lines(tree.tree, indent, now, is_meant=True)]
+
+
+def _branch_lines(
+    branch: TreeBranch, indent: str, now: datetime, *, is_meant: bool = False
+) -> Iterator[str]:
+    yield from _agent_lines(branch.agent, indent, now, is_meant=is_meant)
+    for child in branch.children:
+        yield from _branch_lines(child, indent + "   ", now)
+    if branch.hidden:
+        yield f"{indent}   and {branch.hidden} more"
+
+
+def _agent_lines(
+    agent: AgentView, indent: str, now: datetime, *, is_meant: bool = False
+) -> Iterator[str]:
+    named = agent.name or agent.descriptor.get("name") or agent.definition
+    life = agent.status if agent.lifecycle == "awake" else agent.lifecycle
+    mark = "→ " if is_meant else ""
+    queue = f", {plural(agent.queued, 'message')} queued" if agent.queued else ""
+    yield f"{indent}{mark}{one_line(str(named), _NAME)}  {agent.id}  {life}{queue}"
+    for wait in agent.waits:
+        yield f"{indent}   waits for {_awaited(wait)}{_until(wait, now)}"
+
+
+def _awaited(wait: WaitView) -> str:
+    if wait.agent_id is not None:
+        about = f" (message {wait.item_id})" if wait.item_id else ""
+        return f"{wait.agent_id}{about}"
+    return wait.reason
+
+
+def _until(wait: WaitView, now: datetime) -> str:
+    return f" until {moment(wait.until, now)}" if wait.until else ""

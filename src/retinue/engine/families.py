@@ -1,0 +1,60 @@
+"""The family of an agent: the chain of its parents, and its children as a tree."""
+
+from collections import deque
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from retinue.agents.descriptor import SubagentDescriptor
+from retinue.errors import NotFoundError
+from retinue.ids import AgentId, OwnerId
+from retinue.stores.port import Agent, Store
+
+LARGEST = 200
+"""At most so many agents of a tree are shown, those at work before the others."""
+
+_FARTHEST = 64  # ancestors; far more than may be nested
+
+
+@dataclass(slots=True, kw_only=True)
+class Branch:
+    """An agent and its children, as far as they are shown."""
+
+    agent: Agent
+    children: "list[Branch]" = field(default_factory=list["Branch"])
+    hidden: int = 0  # children that are not shown
+
+
+async def ancestors_of(store: Store, agent: Agent) -> Sequence[Agent]:
+    """The parents that are still there, the nearest first."""
+    found: list[Agent] = []
+    descriptor = agent.descriptor
+    while isinstance(descriptor, SubagentDescriptor) and len(found) < _FARTHEST:
+        try:
+            parent = await store.agent(agent.owner, descriptor.parent_agent_id)
+        except NotFoundError:
+            break
+        found.append(parent)
+        descriptor = parent.descriptor
+    return found
+
+
+async def tree_of(store: Store, owner: OwnerId, agent_id: AgentId, *, depth: int) -> Branch:
+    """The agent with its descendants, nearer ones first when there are too many."""
+    root = Branch(agent=await store.agent(owner, agent_id))
+    left = LARGEST - 1
+    level = deque([(root, depth)])
+    while level:
+        branch, deeper = level.popleft()
+        children = sorted(await store.children(owner, branch.agent.id), key=_rank)
+        shown = children[: max(0, left)] if deeper else []
+        left -= len(shown)
+        branch.children = [Branch(agent=child) for child in shown]
+        branch.hidden = len(children) - len(shown)
+        level.extend((child, deeper - 1) for child in branch.children)
+    return root
+
+
+def _rank(child: Agent) -> int:
+    if child.lifecycle != "active":
+        return 2
+    return 0 if child.state.turn is not None or child.queued else 1

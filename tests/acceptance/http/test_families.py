@@ -1,0 +1,64 @@
+"""Lifecycles and trees through HTTP."""
+
+from typing import Any
+
+import pytest
+
+from retinue.agents.descriptor import SubagentDescriptor
+from retinue.ids import LOCAL_OWNER, AgentId, new_agent_id
+from tests.acceptance.http.support import Door
+
+pytestmark = pytest.mark.asyncio(loop_scope="module")
+
+
+async def child_of(door: Door, parent: str, name: str) -> str:
+    agent_id = new_agent_id()
+    agent = await door.engine.create(
+        LOCAL_OWNER,
+        "helper",
+        descriptor=SubagentDescriptor(id=agent_id, parent_agent_id=AgentId(parent), name=name),
+    )
+    return agent.id
+
+
+async def tree(door: Door, agent: str, **query: int) -> dict[str, Any]:
+    answer = await door.client.get(f"/api/agents/{agent}/tree", params=query)
+    assert answer.status_code == 200, answer.text
+    return answer.json()
+
+
+async def lifecycle(door: Door, agent: str) -> str:
+    return (await door.client.get(f"/api/agents/{agent}")).json()["lifecycle"]
+
+
+async def test_an_agent_sleeps_until_it_is_written_to_then_is_awake_then_rests(door: Door) -> None:
+    agent = await door.new_agent()
+    assert await lifecycle(door, agent) == "sleeping"
+    door.script.released.clear()
+    message = await door.say(agent, "hold")
+    await door.script.holding.wait()
+    assert await lifecycle(door, agent) == "awake"
+    door.script.released.set()
+    await door.outcome(agent, message["id"])
+    assert await lifecycle(door, agent) == "resting"
+
+
+async def test_a_tree_shows_parents_and_children_and_counts_what_is_deeper(door: Door) -> None:
+    root = await door.new_agent()
+    child = await child_of(door, root, "middle")
+    grandchild = await child_of(door, child, "leaf")
+    whole = await tree(door, root)
+    assert whole["ancestors"] == []
+    middle = whole["tree"]["children"][0]
+    assert (middle["agent"]["id"], middle["agent"]["parentId"]) == (child, root)
+    assert [branch["agent"]["id"] for branch in middle["children"]] == [grandchild]
+    upwards = await tree(door, grandchild)
+    assert [agent["id"] for agent in upwards["ancestors"]] == [child, root]
+    shallow = await tree(door, root, depth=1)
+    assert shallow["tree"]["children"][0]["children"] == []
+    assert shallow["tree"]["children"][0]["hidden"] == 1
+
+
+async def test_the_tree_of_nobody_is_not_found(door: Door) -> None:
+    answer = await door.client.get(f"/api/agents/{new_agent_id()}/tree")
+    assert answer.status_code == 404
