@@ -30,9 +30,9 @@ describe("the list", () => {
     expect(group?.agents.map(({ id }) => id)).toEqual(["quiet", "busy"]);
   });
 
-  test("names a conversation by its name, else by what was said last", () => {
+  test("names a conversation by its name, else by how it began", () => {
     expect(agentTitle(agent("a", { name: "Taxes", lastSnippet: "hi" }))).toBe("Taxes");
-    expect(agentTitle(agent("a", { lastSnippet: "## The **plan**\nmore" }))).toBe("The plan");
+    expect(agentTitle(agent("a", { title: "## The **plan**\nmore" }))).toBe("The plan");
     expect(agentTitle(agent("a"))).toBe("New conversation");
     const child = { kind: "subagent", descriptor: { name: "Digger" }, lastSnippet: "dig" };
     expect(agentTitle(agent("a", child))).toBe("Digger");
