@@ -26,6 +26,8 @@ def test_a_window_goes_on_by_itself_after_the_server_was_killed(visit: Visit, ho
 
     house.start()
     expect(window.page.get_by_text("Connection lost")).to_have_count(0)
+    expect(window.page.get_by_text("Not sent")).to_have_count(0)
+    expect(window.page.get_by_text("Connected again. Send it once more.")).to_be_visible()
     window.message.press("Enter")
     expect(window.message).to_have_value("")
     expect(window.bubbles()).to_have_text(["hello", "are you there?"])
