@@ -65,7 +65,7 @@ class ItemBody(Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=
     reply_to: ReplyTo | None = None
     report_to: AgentId | None = None  # is told the outcome as a system message
     answer: Answer | None = None  # of kind `answer`
-    about: ItemId | None = None  # the item that a withdrawal means
+    about: ItemId | None = None  # the item that a withdrawal or an outcome means
 
 
 class Item(Struct, frozen=True, kw_only=True, rename="camel"):

@@ -7,7 +7,7 @@ import msgspec
 from msgspec import Struct
 
 from retinue.agents.fate import WaitReason
-from retinue.agents.inbox import Trail
+from retinue.agents.inbox import Item, Trail
 from retinue.ids import AgentId, CallId, ItemId
 from retinue.messages import Usage
 
@@ -52,6 +52,13 @@ class Suspension(Struct, frozen=True, kw_only=True, rename="camel", omit_default
     item: ItemId | None = None  # on what: withdrawn when this turn ends early
     request: str | None = None  # which permission or question it is about
 
+    def is_settled_by(self, item: Item) -> bool:
+        """Whether this is its outcome: providers number calls anew in each response."""
+        answer = item.body.answer
+        if answer is None or answer.call != self.call:
+            return False
+        return self.item is None or item.body.about in (None, self.item)
+
     @property
     def holds(self) -> bool:
         """Whether later calls of the same response must wait too: a person decides about it."""
@@ -90,6 +97,7 @@ class AgentState(Struct, frozen=True, kw_only=True, rename="camel", omit_default
 
     created_at: datetime
     updated_at: datetime
+    active_at: datetime | None = None  # when a message was taken up last
     last_user_activity_at: datetime | None = None
     name: str | None = None
     pinned_at: datetime | None = None

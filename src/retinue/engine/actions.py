@@ -183,7 +183,7 @@ def _begin(view: View) -> Action:
 def _resume(view: View, turn: Turn) -> Action:
     """What to do while calls wait for their results."""
     suspended = {suspension.call: suspension for suspension in turn.suspended}
-    answers = [i for i in view.waiting if i.body.answer and i.body.answer.call in suspended]
+    answers = [i for i in view.waiting if any(s.is_settled_by(i) for s in turn.suspended)]
     if answers:
         return Settle(answers=answers)
     runnable: list[CallPart] = []

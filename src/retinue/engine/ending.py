@@ -45,7 +45,10 @@ def ended(draft: Draft, warm: Warm, reason: str, children: Iterable[Agent]) -> N
     note = draft.add(NoteRecord(code="terminated", text=f"Terminated: {reason}"))
     running = turn.items if turn else ()
     draft.fates += [_cancelled(item, "terminated", note.seq) for item in running]
+    settled = {change.item_id for change in draft.fates}
     for item in warm.waiting:
+        if item.id in settled:
+            continue
         if item.kind == "ending":
             draft.fates.append(FateChange(item_id=item.id, fate="answered"))
         else:

@@ -101,6 +101,7 @@ class Reporter:
             sender=Sender(type="agent", id=warm.id),
             trail=_trail(warm),
             answer=answer,
+            about=item.id,
         )
         return _post(warm, draft, item, reply_to.agent_id, "answer", body)
 

@@ -70,6 +70,7 @@ def drained(draft: Draft, items: Sequence[Item]) -> None:
         with_decisions(draft.state, items),
         turn=turn,
         updated_at=draft.at,
+        active_at=draft.at if running else draft.state.active_at,
         last_user_activity_at=spoken[-1].admitted_at
         if spoken
         else draft.state.last_user_activity_at,
@@ -266,7 +267,8 @@ def stopped(draft: Draft, warm: Warm, gathered: Sequence[Item]) -> None:
         draft.add(warm.cut_off)
     close_calls(draft, warm, "cancelled", "Stopped by the user.")
     seq = draft.add(NoteRecord(code="stopped", text="Stopped by the user.")).seq
-    draft.fates = [
+    draft.fates = [change for change in draft.fates if change.item_id not in turn.items]
+    draft.fates += [
         FateChange(item_id=item, fate="cancelled", reason="stopped", reply_seq=seq)
         for item in turn.items
     ]

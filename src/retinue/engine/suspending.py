@@ -102,6 +102,11 @@ def release(draft: Draft, warm: Warm) -> None:
             draft.posts.append(
                 Post(to=suspension.agent_id, item=item, owner=warm.owner, is_optional=True)
             )
+    draft.fates += [
+        FateChange(item_id=item.id, fate="cancelled", reason="nobody waits for it any more")
+        for item in warm.waiting
+        if any(suspension.is_settled_by(item) for suspension in turn.suspended)
+    ]
 
 
 def waits_for(turn: Turn) -> WaitReason | None:

@@ -4,7 +4,7 @@ The store is the truth. `admit` returns only when the item is on disk; `commit` 
 or not at all, and only for the process that holds the agent's epoch. Everything else reads.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from datetime import datetime
 from typing import Literal, Protocol
 
@@ -277,6 +277,12 @@ class Store(Protocol):
 
     async def most_recent_foreground(self, owner: OwnerId) -> Agent | None:
         """The user agent with the last real user input."""
+        ...
+
+    async def latest_conversation(
+        self, owner: OwnerId, definition: str, *, excluding: Collection[AgentId]
+    ) -> Agent | None:
+        """The user agent of this definition that took up a message last and has not ended."""
         ...
 
     async def children(self, owner: OwnerId, agent_id: AgentId) -> Sequence[Agent]:

@@ -10,7 +10,7 @@ from retinue.agents.state import AgentState
 from retinue.errors import (
     NotFoundError,
 )
-from retinue.ids import LOCAL_OWNER, new_agent_id
+from retinue.ids import LOCAL_OWNER, AgentId, new_agent_id
 from retinue.stores.port import (
     AgentQuery,
     Change,
@@ -139,6 +139,26 @@ class StoreReadingContract:
         assert found is not None
         assert found.descriptor == chat("1")
 
+    async def test_the_latest_conversation_took_up_a_message_last(self, store: Store) -> None:
+        made: list[AgentId] = []
+        for number, (updated, active) in enumerate([(20, 5), (10, 9), (15, 7)]):
+            state = AgentState(created_at=START, updated_at=at(updated), active_at=at(active))
+            new = new_agent(chat(str(number)), definition="todo", state=state)
+            made.append((await store.create(new))[0].id)
+        await store.create(new_agent(CronDescriptor(id="nightly"), definition="todo"))
+        await store.create(new_agent(chat("else"), definition="journal"))
+
+        async def latest(*excluding: AgentId) -> AgentId | None:
+            found = await store.latest_conversation(LOCAL_OWNER, "todo", excluding=excluding)
+            return None if found is None else found.id
+
+        assert await latest() == made[1]
+        assert await latest(made[1]) == made[2]
+        runner = await Runner.claim(store, made[2])
+        await runner.commit(replace(runner.step(), lifecycle="terminated"))
+        assert await latest(made[1]) == made[0]
+        assert await latest(made[0], made[1]) is None
+
     async def test_waking_names_agents_with_work_left(self, store: Store) -> None:
         idle, _ = await store.create(new_agent())
         queued = await store.admit(post(new_agent(CronDescriptor(id="nightly"))))
@@ -193,6 +213,8 @@ class StoreReadingContract:
         assert await store.find(STRANGER, chat("a")) is None
         assert (await store.agents(AgentQuery(owner=STRANGER))).agents == []
         assert await store.most_recent_foreground(STRANGER) is None
+        definition = agent.definition
+        assert await store.latest_conversation(STRANGER, definition, excluding=()) is None
         changes = await store.changes(STRANGER, after=0, agent_id=agent.id, limit=9)
         assert changes == []
 

@@ -3,7 +3,7 @@
 import asyncio
 import sqlite3
 import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from itertools import islice
 from pathlib import Path
@@ -22,6 +22,7 @@ from retinue.stores.sqlite.rows import agent_of, item_of, state_mentions
 
 _encode = msgspec.json.encode
 _THREADS = 3
+_CANDIDATES = 16
 _MOST = (1 << 63) - 1
 
 FeedEntry = tuple[int, int, OwnerId, int | None, int | None, list[int], str | None]
@@ -85,6 +86,17 @@ def read_agent(connection: sqlite3.Connection, owner: OwnerId, agent_id: AgentId
 def read_one_agent(connection: sqlite3.Connection, name: str, *parameters: str) -> Agent | None:
     row = connection.execute(READING[name], parameters).fetchone()
     return None if row is None else agent_of(row)
+
+
+def read_latest(
+    connection: sqlite3.Connection, owner: OwnerId, definition: str, excluding: Collection[AgentId]
+) -> Agent | None:
+    """Choose among those that changed last: what a person changes about one is no message."""
+    rows = connection.execute(
+        READING["conversations"], (owner, definition, _CANDIDATES + len(excluding))
+    )
+    found = [agent for row in rows if (agent := agent_of(row)).id not in excluding]
+    return max(found, key=lambda a: a.state.active_at or a.state.created_at, default=None)
 
 
 def read_agents(connection: sqlite3.Connection, query: AgentQuery) -> AgentPage:

@@ -2,7 +2,7 @@
 
 import asyncio
 import sqlite3
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from datetime import datetime
 from pathlib import Path
 from typing import Any, TypeVar
@@ -263,6 +263,11 @@ class SqliteStore:
 
     async def most_recent_foreground(self, owner: OwnerId) -> Agent | None:
         return await self._read(reading.read_one_agent, "agent_by_last_user_input", owner)
+
+    async def latest_conversation(
+        self, owner: OwnerId, definition: str, *, excluding: Collection[AgentId]
+    ) -> Agent | None:
+        return await self._read(reading.read_latest, owner, definition, excluding)
 
     async def children(self, owner: OwnerId, agent_id: AgentId) -> Sequence[Agent]:
         return await self._read(reading.read_children, owner, agent_id)

@@ -21,6 +21,19 @@ WHERE owner = ?1 AND kind = 'user' AND last_user_at IS NOT NULL AND lifecycle = 
 ORDER BY last_user_at DESC, number DESC
 LIMIT 1;
 
+-- name: conversations
+SELECT
+    id, owner, kind, descriptor, definition, lifecycle, state,
+    (SELECT count(*) FROM items
+        WHERE agent = agents.number AND ended_at IS NULL AND fate = 'queued' AND silent = 0),
+    (SELECT count(*) FROM items
+        WHERE agent = agents.number AND ended_at IS NULL AND fate = 'running'),
+    pinned, active_at, number
+FROM agents
+WHERE owner = ?1 AND definition = ?2 AND kind = 'user' AND lifecycle = 'active'
+ORDER BY active_at DESC, number DESC
+LIMIT ?3;
+
 -- name: agents
 SELECT
     id, owner, kind, descriptor, definition, lifecycle, state, queued, running, pinned, active_at,

@@ -1,0 +1,128 @@
+"""`agents_message` and `agents_list`: ask another agent, and whom there is to ask."""
+
+from datetime import timedelta
+from typing import Annotated, Any, Literal
+
+import msgspec
+from pydantic import Field
+
+from retinue.agents.inbox import ItemBody, ReplyTo, Sender, Trail
+from retinue.definitions.definition import Definition
+from retinue.engine.admission import checked_text
+from retinue.engine.collaboration.chains import extended, refuse_circle
+from retinue.engine.collaboration.services import Services, call_of
+from retinue.engine.collaboration.sessions import DEFAULT, Session, resolve
+from retinue.engine.peers import peers_of, reachable
+from retinue.engine.tooling import CallContext
+from retinue.ids import ItemId, new_item_id
+from retinue.stores.port import NewItem, Post
+from retinue.tools.function import FunctionTool, tool
+from retinue.tools.port import Pending, ToolContext
+
+LONGEST_TIMEOUT_SECONDS = 7 * 24 * 3600
+
+AgentName = Annotated[str, Field(min_length=1, description="the agent to ask, by its agentId")]
+Content = Annotated[str, Field(description="what it is to do, with all it needs to know")]
+SessionName = Annotated[
+    str,
+    Field(
+        min_length=1,
+        description="latest, create, latest-or-create, or the sessionId of an earlier result",
+    ),
+]
+Mode = Annotated[
+    Literal["sync", "async"],
+    Field(description="sync waits for the answer; async goes on, and the outcome comes later"),
+]
+Seconds = Annotated[
+    float | None,
+    Field(
+        ge=1,
+        le=LONGEST_TIMEOUT_SECONDS,
+        allow_inf_nan=False,
+        description="how long to wait in sync mode",
+    ),
+]
+
+
+def delegation_tools(services: Services) -> list[FunctionTool[..., Any]]:
+    @tool(name="agents_message", effect="keyed", capabilities=["agents.write"])
+    async def message(
+        ctx: ToolContext,
+        agentId: AgentName,  # noqa: N803  the name on the wire
+        content: Content,
+        session: SessionName = DEFAULT,
+        mode: Mode = "sync",
+        timeout: Seconds = None,  # noqa: ASYNC109  it outlives this function
+    ) -> dict[str, Any] | Pending:
+        """Ask another agent to do something, in a session of its own with its own tools.
+
+        In sync mode the result is its answer. When that takes longer than the timeout, nothing is
+        cancelled: the answer comes later as a message. In async mode, exactly one message tells
+        the outcome: complete, failed or cancelled.
+        """
+        call = call_of(ctx)
+        content = checked_text(content, (), services.limits.message_characters).strip()
+        refuse_circle(call, agentId)
+        target = reachable(services.catalog, ctx.definition, agentId)
+        trail = extended(call, target.name, services.limits)
+        chosen = await resolve(services, call, target.name, session.strip())
+        item = _request(call, content, trail, mode, chosen)
+        call.posts.append(Post(to=chosen.address, item=item, owner=ctx.owner))
+        if mode == "async":
+            return {"mode": mode, "status": "started", **chosen.told(), "responseId": item.id}
+        seconds = timeout if timeout is not None else services.limits.delegation_seconds
+        return Pending(
+            reason="child",
+            until=item.admitted_at + timedelta(seconds=seconds),
+            at_timeout=_timed_out(chosen, item.id, seconds),
+            agent_id=chosen.id,
+            item=item.id,
+        )
+
+    @tool(name="agents_list", effect="pure", capabilities=["agents.read"])
+    async def peers(ctx: ToolContext) -> dict[str, Any]:
+        """List the agents that you can ask with agents_message."""
+        definition = services.catalog.definition(ctx.definition)
+        found = peers_of(definition, services.catalog.definitions())
+        return {"agents": [_described(peer) for peer in found]}
+
+    return [message, peers]
+
+
+def _described(peer: Definition) -> dict[str, str]:
+    return {
+        "agentId": peer.name,
+        "displayName": peer.display_name,
+        "description": peer.description,
+    }
+
+
+def _request(
+    call: CallContext, content: str, trail: Trail, mode: Literal["sync", "async"], chosen: Session
+) -> NewItem:
+    body = ItemBody(
+        text=content,
+        sender=Sender(type="agent", id=call.agent_id),
+        trail=trail,
+        reply_to=ReplyTo(
+            agent_id=call.agent_id, call=call.call_id, mode=mode, created=chosen.is_new
+        ),
+    )
+    now = call.clock.now()
+    return NewItem(id=new_item_id(), kind="message", body=body, admitted_at=now)
+
+
+def _timed_out(chosen: Session, item: ItemId, seconds: float) -> str:
+    result = {
+        "mode": "sync",
+        "status": "timeout",
+        **chosen.told(),
+        "responseId": item,
+        "timeoutSeconds": int(seconds) if seconds == int(seconds) else seconds,
+        "message": (
+            f"No answer within {seconds:g} seconds. Nothing was cancelled: "
+            "the answer will come as a message of its own."
+        ),
+    }
+    return msgspec.json.encode(result).decode()
