@@ -13,8 +13,9 @@ from retinue.definitions.catalog import Catalog, KnownModels
 from retinue.engine.collaboration.toolbox import COLLABORATION_TOOLS
 from retinue.engine.delivery import Deliver
 from retinue.engine.engine import Engine
+from retinue.engine.scheduling.toolbox import SCHEDULE_TOOLS
 from retinue.engine.wiring import World
-from retinue.ids import LOCAL_OWNER, AgentId
+from retinue.ids import LOCAL_OWNER, AgentId, OwnerId
 from retinue.models.port import Model
 from retinue.models.registry import ModelRegistry
 from retinue.settings import Settings, load_settings
@@ -26,6 +27,7 @@ from retinue.stores.trees import FileTrees
 from retinue.tools.builtin.toolbox import BuiltinToolbox
 from retinue.tools.mcp.toolbox import McpToolbox
 from retinue.tools.port import Toolbox
+from retinue.tools.probing import WatchProbe
 from retinue.tools.project import ProjectToolbox
 from retinue.tools.threads import in_thread
 from retinue.tools.toolbox import CombinedToolbox
@@ -124,7 +126,12 @@ async def _assembled(
         lambda: Catalog(
             settings.project_dir,
             extras.clock,
-            known_tools=lambda: [*toolbox.names(), *COLLABORATION_TOOLS, *_MCP_NAMES],
+            known_tools=lambda: [
+                *toolbox.names(),
+                *COLLABORATION_TOOLS,
+                *SCHEDULE_TOOLS,
+                *_MCP_NAMES,
+            ],
             known_models=KnownModels(problem=models.problem, default=settings.model),
         ),
         name="load definitions",
@@ -132,6 +139,8 @@ async def _assembled(
     trees = FileTrees(settings.data_dir)
     world = World(
         store=store,
+        schedules=store.schedules,
+        probe=_probe(settings, store, trees),
         models=models,
         toolbox=toolbox,
         catalog=catalog,
@@ -156,6 +165,19 @@ async def _assembled(
         mirror=mirror,
         token=token,
         has_own_token=is_own,
+    )
+
+
+def _probe(settings: Settings, store: SqliteStore, trees: FileTrees) -> WatchProbe:
+    async def grants(owner: OwnerId, agent_id: AgentId) -> Sequence[str]:
+        return (await store.agent(owner, agent_id)).state.grants
+
+    return WatchProbe(
+        project_dir=settings.project_dir,
+        data_dir=settings.data_dir,
+        trees=trees,
+        grants=grants,
+        settings=settings.tools,
     )
 
 

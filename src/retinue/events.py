@@ -148,7 +148,11 @@ class DefinitionsEvent(_Event, frozen=True, kw_only=True, tag="definitions"):
     """Definitions or their load errors changed: read them anew."""
 
 
-LiveEvent = StepEvent | DeltaEvent | ToolEvent | DefinitionsEvent
+class SchedulesEvent(_Event, frozen=True, kw_only=True, tag="schedules"):
+    """Schedules, heartbeat tasks or what they watch changed: read them anew."""
+
+
+LiveEvent = StepEvent | DeltaEvent | ToolEvent | DefinitionsEvent | SchedulesEvent
 CommittedEvent = RecordEvent | ItemEvent | AgentEvent | AgentDeletedEvent
 Event = HelloEvent | ResyncEvent | CommittedEvent | LiveEvent
 

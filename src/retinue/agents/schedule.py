@@ -1,21 +1,16 @@
-"""When something is to happen: schedules as data, and the rules of cron, time zones and catch-up.
-
-A cron line names local times. On the day a clock is set forward, a fixed time that does not exist
-happens at the first moment after the gap; on the day it is set back, a fixed time happens once.
-"""
+"""Schedules as data, and the rules of what is due and what was missed."""
 
 import re
-from collections.abc import Iterator
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
 from typing import Literal
 
-from cronsim import CronSim, CronSimError
 from msgspec import Struct
 
 from retinue.agents.watch import Watch, check_watch
 from retinue.clock import UnknownZoneError, zone_of
 from retinue.errors import UsageError
 from retinue.ids import AgentId, OwnerId, ScheduleId
+from retinue.times import check_cron, cron_times
 
 CatchUp = Literal["skip", "once"]
 Source = Literal["settings", "tool", "http"]
@@ -23,7 +18,6 @@ Source = Literal["settings", "tool", "http"]
 LATE = timedelta(seconds=60)
 """What is less late than cron can tell is not late."""
 
-_FIELDS = ("minute", "hour", "day of the month", "month", "day of the week")
 _LONGEST_TITLE = 200
 _LONGEST_PROMPT = 50_000
 _ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,63}")
@@ -85,32 +79,12 @@ def check(schedule: Schedule) -> None:
             raise _wrong("watch", "a watch needs a schedule that repeats: give cron, not at")
 
 
-def check_cron(cron: str) -> None:
-    """Refuse a line that is not five fields of cron, or that never comes true."""
-    parts = cron.split()
-    if len(parts) != len(_FIELDS):
-        raise _wrong(
-            "cron",
-            f"{cron!r} has {len(parts)} fields, not 5: minute, hour, day, month, weekday, "
-            "such as '0 8 * * MON-FRI'",
-        )
-    for index, name in enumerate(_FIELDS):
-        alone = ["*"] * len(_FIELDS)
-        alone[index] = parts[index]
-        try:
-            CronSim(" ".join(alone), datetime(2000, 1, 1))  # noqa: DTZ001  (only to be read)
-        except CronSimError:
-            raise _wrong("cron", f"the {name} {parts[index]!r} cannot be read") from None
-    if next(_times(cron, "UTC", datetime(2000, 1, 1, tzinfo=UTC)), None) is None:
-        raise _wrong("cron", f"{cron!r} never happens: no such day is in any year")
-
-
 def next_due(schedule: Schedule, after: datetime) -> datetime | None:
     """The first time after that moment; a one-shot that did not run yet is due whenever it was."""
     if schedule.at is not None:
         return schedule.at
     assert schedule.cron is not None  # one of the two, as checked
-    return next(_times(schedule.cron, schedule.timezone, after), None)
+    return next(cron_times(schedule.cron, schedule.timezone, after), None)
 
 
 def what_is_due(schedule: Schedule, slot: datetime, now: datetime) -> Due:
@@ -128,7 +102,7 @@ def _last_between(schedule: Schedule, slot: datetime, now: datetime) -> datetime
     for span in _LOOK_BACK:
         since = max(slot, now - span)
         last = None
-        for moment in _times(schedule.cron, schedule.timezone, since):
+        for moment in cron_times(schedule.cron, schedule.timezone, since):
             if moment > now:
                 break
             last = moment
@@ -137,22 +111,6 @@ def _last_between(schedule: Schedule, slot: datetime, now: datetime) -> datetime
         if since == slot:
             break
     return slot
-
-
-def _times(cron: str, timezone: str, after: datetime) -> Iterator[datetime]:
-    """Give the moments of a cron line after another one, in UTC."""
-    try:
-        local_times = CronSim(cron, after.astimezone(zone_of(timezone)))
-    except CronSimError:
-        return
-    last = after
-    for local in local_times:
-        moment = local.astimezone(UTC)
-        # A time that comes twice on the day clocks are set back is named once, by its first moment:
-        # asked for between the two, the simulation names that moment again.
-        if moment > last:
-            last = moment
-            yield moment
 
 
 def _wrong(field: str, message: str) -> UsageError:

@@ -37,7 +37,8 @@ class Mark(Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True
     item: ItemId | None = None  # what woke it
     digest: str | None = None  # of what was seen last
     seen: str | None = None  # that itself, when it is not too long
-    problem: str = ""  # why the last look failed; told once
+    problem: str = ""  # why the last look failed
+    is_told: bool = False  # somebody heard of the problem
 
 
 def check_watch(watch: Watch) -> None:

@@ -20,6 +20,8 @@ from retinue.engine.following import Following
 from retinue.engine.limits import limits_of
 from retinue.engine.outcomes import Outcome, Outcomes
 from retinue.engine.prompting import make_plan
+from retinue.engine.scheduling.heartbeat import Heartbeat
+from retinue.engine.scheduling.scheduler import Scheduler
 from retinue.engine.trials import Trials
 from retinue.engine.views import agent_view
 from retinue.engine.warm import (
@@ -34,9 +36,9 @@ from retinue.engine.warm import (
     Terminate,
     Warm,
 )
-from retinue.engine.wiring import World, make_runner, make_toolbox
+from retinue.engine.wiring import World, make_runner, make_schedules, make_toolbox
 from retinue.errors import BusyError, FencedError, NotFoundError
-from retinue.events import AgentView, DefinitionsEvent, Event
+from retinue.events import AgentView, DefinitionsEvent, Event, SchedulesEvent
 from retinue.ids import AgentId, ItemId, OwnerId, new_agent_id, new_id
 from retinue.messages import FileReference, clean_json
 from retinue.stores.port import Agent, NewAgent, Offset, Post, Receipt
@@ -60,7 +62,8 @@ class Engine:
         self.catalog = world.catalog
         self.settings = world.settings
         self.models = world.models
-        self.toolbox = make_toolbox(world, limits)
+        self.schedules = make_schedules(world)
+        self.toolbox = make_toolbox(world, limits, self.schedules)
         self._clock = world.clock
         self._limits = limits
         self._trees = world.trees
@@ -84,6 +87,8 @@ class Engine:
         self._warm_bytes = 0
         self._watcher: asyncio.Task[None] | None = None
         self._unlisten = world.store.listen(self._follow)
+        self.heartbeat = Heartbeat(self.schedules, world.store, world.clock, self.reset)
+        self._scheduler = Scheduler(self.schedules, self.heartbeat, world.clock, self._rescheduled)
 
     # -- life
 
@@ -98,10 +103,12 @@ class Engine:
         self._watcher = asyncio.create_task(self._watch_files())
         for agent_id, priority in waking:
             self._dispatch.wake(agent_id, priority)
+        await self._scheduler.start()
 
     async def stop(self, *, patience_seconds: float | None = None) -> None:
         """Begin nothing new, give running tools a little time; turns resume at the next start."""
         patience = self._limits.shutdown_seconds if patience_seconds is None else patience_seconds
+        await self._scheduler.stop()
         self._runner.begin_stopping()
         self._feed.close()
         if self._watcher is not None:
@@ -127,10 +134,14 @@ class Engine:
         shown = self.following.shown()
         while True:
             await self._clock.sleep(_FILES_SECONDS)
+            self._scheduler.look()
             await self.following.everything()
             before, shown = shown, self.following.shown()
             if shown != before:
                 self._feed.announce(DefinitionsEvent())
+
+    def _rescheduled(self, owner: OwnerId) -> None:
+        self._feed.announce(SchedulesEvent(), owner=owner)
 
     # -- agents
 

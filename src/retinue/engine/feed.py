@@ -86,10 +86,11 @@ class Feed:
     def streams_no_more(self, agent_id: AgentId) -> None:
         self._streamed.pop(agent_id, None)
 
-    def announce(self, event: LiveEvent) -> None:
-        """Tell everybody, whoever's agents they watch."""
+    def announce(self, event: LiveEvent, *, owner: OwnerId | None = None) -> None:
+        """Tell everybody, or everybody who watches for one owner, whichever agents they watch."""
         for reader in self._readers:
-            reader.offer(event)
+            if owner is None or reader.owner == owner:
+                reader.offer(event)
 
     def close(self) -> None:
         for reader in self._readers:

@@ -18,11 +18,15 @@ from retinue.engine.limits import Limits
 from retinue.engine.making_room import RoomMaker
 from retinue.engine.reporting import Reporter
 from retinue.engine.runner import Runner
+from retinue.engine.scheduling.schedules import Schedules
+from retinue.engine.scheduling.toolbox import ScheduleToolbox
+from retinue.engine.scheduling.watching import Probe
 from retinue.engine.tool_running import ToolRunner
 from retinue.engine.tooling import Tooling
 from retinue.models.port import Models
 from retinue.settings import Settings
 from retinue.stores.port import Store
+from retinue.stores.schedule_port import ScheduleStore
 from retinue.tools.port import FileTrees, Toolbox
 from retinue.tools.toolbox import CombinedToolbox
 
@@ -32,6 +36,8 @@ class World:
     """Everything that an engine works with; the composition root fills it in."""
 
     store: Store
+    schedules: ScheduleStore
+    probe: Probe  # looks at what schedules watch
     models: Models
     toolbox: Toolbox
     catalog: Catalog
@@ -43,7 +49,18 @@ class World:
     collaborates: bool = True  # agents get the tools with which they work together
 
 
-def make_toolbox(world: World, limits: Limits) -> Toolbox:
+def make_schedules(world: World) -> Schedules:
+    return Schedules(
+        store=world.store,
+        schedules=world.schedules,
+        catalog=world.catalog,
+        settings=world.settings,
+        probe=world.probe,
+        clock=world.clock,
+    )
+
+
+def make_toolbox(world: World, limits: Limits, schedules: Schedules) -> Toolbox:
     """The tools of the world, and the engine's own."""
     if not world.collaborates:
         return world.toolbox
@@ -55,7 +72,9 @@ def make_toolbox(world: World, limits: Limits) -> Toolbox:
         clock=world.clock,
         trees=world.trees,
     )
-    return CombinedToolbox(CollaborationToolbox(services), world.toolbox)
+    return CombinedToolbox(
+        CollaborationToolbox(services), ScheduleToolbox(schedules), world.toolbox
+    )
 
 
 def make_runner(

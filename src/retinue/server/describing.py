@@ -18,6 +18,7 @@ from retinue.events import (
     ItemEvent,
     RecordEvent,
     ResyncEvent,
+    SchedulesEvent,
     StepEvent,
     ToolEvent,
 )
@@ -58,6 +59,7 @@ _EVENTS = (
     DeltaEvent,
     ToolEvent,
     DefinitionsEvent,
+    SchedulesEvent,
 )
 _REASONS = {
     400: "Not understood; the message names the field",

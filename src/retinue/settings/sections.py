@@ -1,9 +1,10 @@
 """What an operator can set, table by table, with the defaults."""
 
 import re
+import unicodedata
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Annotated, ClassVar
+from typing import Annotated, ClassVar, Literal
 
 from pydantic import (
     AfterValidator,
@@ -16,8 +17,11 @@ from pydantic import (
     model_validator,
 )
 
+from retinue.clock import zone_of
+from retinue.errors import UsageError
 from retinue.settings.secrets import Secret, Template
 from retinue.settings.shapes import Shape
+from retinue.times import check_cron, interval_of
 
 
 def _without_references(text: str) -> str:
@@ -26,6 +30,40 @@ def _without_references(text: str) -> str:
     return text
 
 
+def _cron_line(text: str) -> str:
+    try:
+        check_cron(text)
+    except UsageError as error:
+        raise ValueError(error.message.removeprefix("cron: ")) from None
+    return text
+
+
+def _interval(text: str) -> str:
+    try:
+        interval_of(text)
+    except UsageError as error:
+        raise ValueError(error.message) from None
+    return text
+
+
+def _zone(name: str) -> str:
+    zone_of(name)
+    return name
+
+
+def _schedule_id(text: str) -> str:
+    if slug_of(text) != text:
+        raise ValueError(f"expected small letters, digits and '-', such as {slug_of(text)!r}")
+    return text
+
+
+def slug_of(text: str) -> str:
+    """Make a short name of a title, fit for an id."""
+    plain = unicodedata.normalize("NFKD", text).encode("ascii", "ignore").decode().lower()
+    return _NOT_IN_SLUG.sub("-", plain).strip("-")[:48].rstrip("-") or "schedule"
+
+
+_NOT_IN_SLUG = re.compile(r"[^a-z0-9]+")
 _SERVER_NAME = re.compile(r"[A-Za-z0-9_-]{1,32}")
 
 Text = Annotated[str, Field(min_length=1), AfterValidator(_without_references)]
@@ -172,6 +210,57 @@ class ToolsSettings(Shape):
     web_fetch: WebFetchSettings = Field(default_factory=WebFetchSettings)
 
 
+class WatchSettings(Shape):
+    """`watch = {...}`: what is looked at before anybody is woken; one of these."""
+
+    file: Text | None = None
+    """a path in the project"""
+    command: Text | None = None
+    """its output, in a sandbox"""
+    url: Text | None = None
+    list: Text | None = None
+    """a list, for its items that are due"""
+
+    @model_validator(mode="after")
+    def _is_one(self) -> "WatchSettings":
+        if len(self.model_fields_set) != 1:
+            raise ValueError("give one of file, command, url and list")
+        return self
+
+
+class CronSettings(Shape):
+    """`[[cron]]`: something that is to happen again and again."""
+
+    synonyms: ClassVar[Mapping[str, str]] = {"cron": "schedule"}
+
+    title: Text
+    prompt: Text
+    """what its agent is told each time"""
+    schedule: Annotated[Text, AfterValidator(_cron_line)]
+    """minute, hour, day, month, weekday"""
+    id: Annotated[Text, AfterValidator(_schedule_id)] | None = None
+    """absent: made of the title"""
+    timezone: Annotated[Text, AfterValidator(_zone)] | None = None
+    """absent: that of all schedules"""
+    definition: Text | None = None
+    catch_up: Literal["skip", "once"] = "skip"
+    """what to do about times that passed while the server was down"""
+    watch: WatchSettings | None = None
+    paused: StrictBool = False
+
+
+class HeartbeatSettings(Shape):
+    """`[heartbeat]`: the tasks in `heartbeat/*.md`."""
+
+    enabled: StrictBool = True
+    every: Annotated[Text, AfterValidator(_interval)] = "30m"
+    """for tasks that do not say how often"""
+    definition: Text | None = None
+    """of the agent that does them"""
+    context_limit: Positive = 20_000
+    """tokens; with more than that in its context, the agent begins anew before the next batch"""
+
+
 class Settings(Shape):
     """All of `retinue.toml` and `RETINUE_...`."""
 
@@ -189,8 +278,21 @@ class Settings(Shape):
     limits: LimitsSettings = Field(default_factory=LimitsSettings)
     mcp: Mapping[str, McpSettings] = {}
     tools: ToolsSettings = Field(default_factory=ToolsSettings)
+    cron: tuple[CronSettings, ...] = ()
+    heartbeat: HeartbeatSettings = Field(default_factory=HeartbeatSettings)
+    timezone: Annotated[Text, AfterValidator(_zone)] | None = None
+    """of schedules that name none; absent: the machine's"""
     env: Mapping[str, Secret] = {}
     """values of variables for the whole installation"""
+
+    @field_validator("cron")
+    @classmethod
+    def _ids_differ(cls, cron: tuple[CronSettings, ...]) -> tuple[CronSettings, ...]:
+        ids = [entry.id or slug_of(entry.title) for entry in cron]
+        twice = sorted({entry for entry in ids if ids.count(entry) > 1})
+        if twice:
+            raise ValueError(f"the id {twice[0]!r} is used twice: give each entry its own id")
+        return cron
 
     @field_validator("mcp")
     @classmethod

@@ -22,6 +22,11 @@ HEARTBEAT = ScheduleId("heartbeat")
 SlotStatus = Literal["fired", "run_now", "skipped_overlap", "skipped_missed", "failed"]
 
 
+def mark_key(schedule_id: ScheduleId) -> str:
+    """Where what the schedule's watch saw is remembered."""
+    return f"schedule/{schedule_id}"
+
+
 class Slot(Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
     """What became of one time of a schedule."""
 
@@ -126,8 +131,8 @@ class ScheduleStore(Protocol):
         """Everybody's schedules whose time has come, the longest waiting first."""
         ...
 
-    async def earliest(self) -> datetime | None:
-        """When the next schedule of anybody is due."""
+    async def earliest(self, after: datetime) -> datetime | None:
+        """When the next schedule of anybody is due, after that moment."""
         ...
 
     async def slots(self, owner: OwnerId, schedule_id: ScheduleId, limit: int) -> Sequence[Slot]:

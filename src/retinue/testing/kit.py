@@ -10,11 +10,13 @@ from typing import Any
 
 from retinue.agents.files import FileStream, TreeEntry
 from retinue.agents.inbox import ItemBody, Sender
+from retinue.agents.watch import Watch
 from retinue.clock import Clock, SystemClock
 from retinue.definitions.catalog import Catalog
 from retinue.engine.delivery import Deliver
 from retinue.engine.engine import Engine
 from retinue.engine.outcomes import Outcome
+from retinue.engine.scheduling.watching import Probe
 from retinue.engine.wiring import World
 from retinue.errors import FencedError, NotFoundError, UnknownModelError
 from retinue.ids import LOCAL_OWNER, AgentId, ItemId, OwnerId, new_item_id
@@ -35,6 +37,7 @@ from retinue.messages import (
 from retinue.models.port import Model
 from retinue.settings import load_settings
 from retinue.stores.port import Agent, Commit, Committed, NewItem, Post, Receipt, Store
+from retinue.stores.schedule_port import ScheduleStore
 from retinue.stores.sqlite.store import SqliteStore
 from retinue.tools.function import FunctionTool
 from retinue.tools.port import Tool
@@ -131,6 +134,21 @@ class MemoryTrees:
         return self._trees.setdefault(agent_id, MemoryFiles())
 
 
+class SeenThings:
+    """What watches see, by the words for it; what is not there cannot be seen."""
+
+    def __init__(self, **seen: str) -> None:
+        self.seen = dict(seen)
+        self.looks = 0
+
+    async def look(self, watch: Watch, *, owner: OwnerId, agent_id: AgentId | None) -> str:
+        del owner, agent_id
+        self.looks += 1
+        if watch.words not in self.seen:
+            raise NotFoundError(f"there is no {watch.words}")
+        return self.seen[watch.words]
+
+
 @dataclass(kw_only=True)
 class Stage:
     """What an engine is started with; the model `main` is every definition's default."""
@@ -146,6 +164,8 @@ class Stage:
     trees: MemoryTrees = field(default_factory=MemoryTrees)
     collaborates: bool = False
     """gives agents the tools with which they work together"""
+    probe: Probe = field(default_factory=SeenThings)
+    """what watches see"""
     wrap: Callable[[SqliteStore], Store] | None = None
     """puts something between the engine and the store"""
 
@@ -155,7 +175,7 @@ class Stage:
         for name, text in self.definitions.items():
             (folder / name).write_text(text, encoding="utf-8")
 
-    def world(self, store: Store) -> World:
+    def world(self, store: Store, schedules: ScheduleStore) -> World:
         env = {f"RETINUE_LIMITS__{name.upper()}": str(value) for name, value in self.limits.items()}
         env |= {
             "RETINUE_MODEL": "main",
@@ -166,6 +186,8 @@ class Stage:
         settings = load_settings(self.directory, env)
         return World(
             store=store,
+            schedules=schedules,
+            probe=self.probe,
             models=NamedModels(self.models),
             toolbox=NamedTools(tools),
             catalog=catalog,
@@ -191,7 +213,7 @@ class Kit:
         real = SqliteStore(self.stage.directory / ".retinue", clock=self.stage.clock)
         await real.open()
         self.store = self.stage.wrap(real) if self.stage.wrap else real
-        self.engine = Engine(self.stage.world(self.store))
+        self.engine = Engine(self.stage.world(self.store, real.schedules))
         await self.engine.start()
 
     async def close(self) -> None:

@@ -117,7 +117,9 @@ class ScheduleStoreContract:
         await schedules.add(a_schedule("early"), at(10))
         await schedules.add(a_schedule("stranger's", STRANGER), at(15))
         await schedules.add(a_schedule("paused"), None)
-        assert await schedules.earliest() == at(10)
+        assert await schedules.earliest(at(0)) == at(10)
+        assert await schedules.earliest(at(10)) == at(15)
+        assert await schedules.earliest(at(20)) is None
         due = await schedules.due(at(15), 10)
         assert [stored.schedule.id for stored in due] == ["early", "stranger's"]
         assert [s.schedule.id for s in await schedules.due(at(99), 1)] == ["early"]

@@ -56,10 +56,12 @@ class _Stage:
     folder is bound to another place first, in a namespace that nobody else sees.
     """
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, shown: Path | None = None) -> None:
         self.is_needed = os.geteuid() == 0
         self._source = folder
+        self._shown_source = shown
         self.folder = folder
+        self.shown = shown
         self._place: Path | None = None
 
     def __enter__(self) -> "_Stage":
@@ -68,6 +70,9 @@ class _Stage:
             self._place.chmod(0o755)
             self.folder = self._place / "work"
             self.folder.mkdir()
+            if self.shown is not None:
+                self.shown = self._place / "shown"
+                self.shown.mkdir()
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -75,6 +80,8 @@ class _Stage:
             # Not a tree's removal: should the folder be mounted here after all, it must stay.
             with contextlib.suppress(OSError):
                 self.folder.rmdir()
+                if self.shown is not None:
+                    self.shown.rmdir()
                 self._place.rmdir()
 
     def give_folder(self) -> None:
@@ -100,9 +107,11 @@ class _Stage:
         if not self.is_needed:
             return ()
         script = 'mount --bind -- "$1" "$2" && shift 2 && exec "$@"'
+        binding = ("sh", "-c", script, "sh")
+        also_shown = (*binding, str(self._shown_source), str(self.shown)) if self.shown else ()
         return (
             *("unshare", "--mount", "--propagation", "private", "--"),
-            *("sh", "-c", script, "sh", str(self._source), str(self.folder)),
+            *(*binding, str(self._source), str(self.folder), *also_shown),
             *("setpriv", f"--reuid={_NOBODY}", f"--regid={_NOBODY}", "--clear-groups"),
             *("--inh-caps=-all", "--no-new-privs", "--"),
         )
@@ -115,15 +124,26 @@ class Sandbox:
         self.limits = limits or SandboxLimits()
         self._works = False
 
-    async def run(self, command: str, folder: Path, *, has_network: bool) -> Ran:
-        """Raises `RefusedError` where there is no sandbox: there is no way without one."""
+    async def run(
+        self,
+        command: str,
+        folder: Path,
+        *,
+        has_network: bool,
+        shown: Path | None = None,
+        hidden: Sequence[str] = (),
+    ) -> Ran:
+        """Raises `RefusedError` where there is no sandbox: there is no way without one.
+
+        `shown` is a second folder, to be read only, as /project; its `hidden` folders are empty.
+        """
         await self._require(folder)
         output = _Output(self.limits.output_bytes)
-        with _Stage(folder) as stage:
+        with _Stage(folder, shown) as stage:
             await asyncio.to_thread(stage.give_folder)
             with stage.pipe() as (reading_end, writing_end):
                 process = await asyncio.create_subprocess_exec(
-                    *self._arguments(stage, has_network),
+                    *self._arguments(stage, has_network, hidden),
                     *("bash", "-c", command),
                     stdin=asyncio.subprocess.DEVNULL,
                     stdout=writing_end,
@@ -178,7 +198,7 @@ class Sandbox:
         if not await asyncio.to_thread(folder.is_dir):
             raise RefusedError("Commands run in the agent's file tree, and there is none.")
 
-    def _arguments(self, stage: _Stage, has_network: bool) -> list[str]:
+    def _arguments(self, stage: _Stage, has_network: bool, hidden: Sequence[str] = ()) -> list[str]:
         limits = self.limits
         return [
             *stage.arguments(),
@@ -191,7 +211,8 @@ class Sandbox:
             *("--proc", "/proc", "--remount-ro", "/proc", "--dev", "/dev"),
             *("--size", str(limits.temporary_bytes), "--tmpfs", "/dev/shm", "--remount-ro", "/dev"),
             *("--size", str(limits.temporary_bytes), "--tmpfs", "/tmp"),
-            *("--bind", str(stage.folder), "/work", "--remount-ro", "/"),
+            *("--bind", str(stage.folder), "/work", *_shown_binds(stage.shown, hidden)),
+            *("--remount-ro", "/"),
             *("--chdir", "/work", "--clearenv"),
             *("--setenv", "PATH", "/usr/local/bin:/usr/bin:/bin"),
             *("--setenv", "HOME", "/work", "--setenv", "LANG", "C.UTF-8"),
@@ -233,6 +254,13 @@ def _kill(process: asyncio.subprocess.Process) -> None:
     if process.returncode is None:
         with contextlib.suppress(ProcessLookupError, PermissionError):
             os.killpg(process.pid, signal.SIGKILL)
+
+
+def _shown_binds(shown: Path | None, hidden: Sequence[str]) -> Iterator[str]:
+    if shown is not None:
+        yield from ("--ro-bind", str(shown), "/project")
+        for name in hidden:
+            yield from ("--tmpfs", f"/project/{name}")
 
 
 def _system_binds(has_network: bool) -> Iterator[str]:

@@ -11,13 +11,13 @@ from retinue.agents.schedule import (
     CatchUp,
     Schedule,
     check,
-    check_cron,
     next_due,
     what_is_due,
 )
 from retinue.agents.watch import Watch
 from retinue.errors import UsageError
 from retinue.ids import LOCAL_OWNER, ScheduleId
+from retinue.times import check_cron
 
 BERLIN, NEW_YORK = "Europe/Berlin", "America/New_York"
 

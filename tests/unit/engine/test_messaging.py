@@ -1,6 +1,7 @@
 from collections.abc import Callable
 
 from retinue.engine.collaboration.toolbox import COLLABORATION_TOOLS
+from retinue.engine.scheduling.toolbox import SCHEDULE_TOOLS
 from retinue.ids import OwnerId
 from retinue.models.port import ModelRequest
 from retinue.models.scripted import Answer, Call, Reply
@@ -133,4 +134,5 @@ async def test_agents_that_only_talk_to_each_other_are_stopped(start: Start) -> 
 
 async def test_definitions_know_the_names_of_the_tools_of_collaboration(start: Start) -> None:
     kit = await start(["unused"], collaborates=True)
-    assert set(await kit.engine.toolbox.tools()) == set(COLLABORATION_TOOLS)
+    expected = {*COLLABORATION_TOOLS, *SCHEDULE_TOOLS}
+    assert set(await kit.engine.toolbox.tools()) == expected

@@ -188,10 +188,15 @@ class Group:
         if not self._schedules.may_take(firing, self.batch):
             return None
         keys: Claims = {}
-        for post, _ in operation.posts:
+        posts = [
+            (post, body)
+            for post, body in operation.posts
+            if not post.is_optional or self._checks.can_take(post)
+        ]
+        for post, _ in posts:
             self._checks.post(post, keys, set())
         drafts: dict[int, _Draft] = {}
-        receipts = [self._post(post, body, drafts) for post, body in operation.posts]
+        receipts = [self._post(post, body, drafts) for post, body in posts]
         for draft in drafts.values():
             self._announce(draft)
         run = receipts[0] if firing.post is not None else None

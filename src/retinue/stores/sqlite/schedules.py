@@ -15,7 +15,7 @@ from retinue.agents.watch import Mark
 from retinue.errors import ConflictError, NotFoundError
 from retinue.ids import ItemId, OwnerId, ScheduleId
 from retinue.stores.port import Post, Receipt
-from retinue.stores.schedule_port import Firing, KeptSchedules, Slot, StoredSchedule
+from retinue.stores.schedule_port import Firing, KeptSchedules, Slot, StoredSchedule, mark_key
 from retinue.stores.sqlite.batch import Batch
 from retinue.stores.sqlite.operations import (
     AddSchedule,
@@ -80,7 +80,7 @@ class KnownSchedules:
                 self._taken = {slot for slot in self._taken if slot[:2] != key}
                 for statement in ("delete_schedule", "delete_slots"):
                     batch.statements.append((statement, key))
-                batch.statements.append(("delete_mark", (key[0], schedule_key(key[1]))))
+                batch.statements.append(("delete_mark", (key[0], mark_key(operation.schedule_id))))
             case _:
                 pass
         return None
@@ -125,11 +125,6 @@ class KnownSchedules:
         self._revisions[schedule.owner, schedule.id] = stored.revision
         row = (schedule.owner, schedule.id, stored.revision, _optional(stored.next_at), body)
         batch.statements.append(("put_schedule", row))
-
-
-def schedule_key(schedule_id: str) -> str:
-    """The key of the mark that a schedule's watch has."""
-    return f"schedule/{schedule_id}"
 
 
 def _restoring(kept: KeptSchedules) -> list[Statement]:
@@ -248,8 +243,8 @@ class SqliteSchedules:
     async def due(self, now: datetime, limit: int) -> Sequence[StoredSchedule]:
         return await self._read(_read_due, microseconds(now), limit)
 
-    async def earliest(self) -> datetime | None:
-        return await self._read(_read_earliest)
+    async def earliest(self, after: datetime) -> datetime | None:
+        return await self._read(_read_earliest, microseconds(after))
 
     async def slots(self, owner: OwnerId, schedule_id: ScheduleId, limit: int) -> Sequence[Slot]:
         return await self._read(_read_slots, owner, schedule_id, limit)
@@ -294,8 +289,8 @@ def _read_schedules(
     ]
 
 
-def _read_earliest(connection: sqlite3.Connection) -> datetime | None:
-    (earliest,) = connection.execute(READING["earliest_schedule"]).fetchone()
+def _read_earliest(connection: sqlite3.Connection, after: int) -> datetime | None:
+    (earliest,) = connection.execute(READING["earliest_schedule"], (after,)).fetchone()
     return None if earliest is None else moment(earliest)
 
 

@@ -73,7 +73,7 @@ SELECT owner, id FROM schedules WHERE next_at IS NOT NULL AND next_at <= ?1
 ORDER BY next_at LIMIT ?2;
 
 -- name: earliest_schedule
-SELECT min(next_at) FROM schedules WHERE next_at IS NOT NULL;
+SELECT min(next_at) FROM schedules WHERE next_at > ?1;
 
 -- name: slots
 SELECT

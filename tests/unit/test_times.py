@@ -4,8 +4,8 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from retinue.agents.times import interval_of, moment_of
 from retinue.errors import UsageError
+from retinue.times import interval_of, moment_of
 
 NOW = datetime(2026, 11, 16, 8, 30, tzinfo=UTC)  # 09:30 in Berlin
 

@@ -1,11 +1,19 @@
-"""Times as people write them: `30m`, `18:30`, `in 2 hours`, `2026-11-20T09:00`."""
+"""Times as people write them: `0 8 * * MON-FRI`, `30m`, `18:30`, `2026-11-20T09:00`.
+
+A cron line names local times. On the day a clock is set forward, a fixed time that does not exist
+happens at the first moment after the gap; on the day it is set back, a fixed time happens once.
+"""
 
 import re
+from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
+
+from cronsim import CronSim, CronSimError
 
 from retinue.clock import zone_of
 from retinue.errors import UsageError
 
+_FIELDS = ("minute", "hour", "day of the month", "month", "day of the week")
 _UNITS = {"s": 1, "m": 60, "h": 3600, "d": 86_400, "w": 604_800}
 _PIECE = re.compile(
     r"(\d+(?:\.\d+)?)\s*"
@@ -19,6 +27,41 @@ _CLOCK = re.compile(
     re.IGNORECASE,
 )
 _LONGEST = timedelta(days=3660)
+
+
+def check_cron(cron: str) -> None:
+    """Refuse a line that is not five fields of cron, or that never comes true."""
+    parts = cron.split()
+    if len(parts) != len(_FIELDS):
+        raise _wrong(
+            f"{cron!r} has {len(parts)} fields, not 5: minute, hour, day, month, weekday, "
+            "such as '0 8 * * MON-FRI'",
+        )
+    for index, name in enumerate(_FIELDS):
+        alone = ["*"] * len(_FIELDS)
+        alone[index] = parts[index]
+        try:
+            CronSim(" ".join(alone), datetime(2000, 1, 1))  # noqa: DTZ001  (only to be read)
+        except CronSimError:
+            raise _wrong(f"the {name} {parts[index]!r} cannot be read") from None
+    if next(cron_times(cron, "UTC", datetime(2000, 1, 1, tzinfo=UTC)), None) is None:
+        raise _wrong(f"{cron!r} never happens: no such day is in any year")
+
+
+def cron_times(cron: str, timezone: str, after: datetime) -> Iterator[datetime]:
+    """Give the moments of a cron line after another one, in UTC."""
+    try:
+        local_times = CronSim(cron, after.astimezone(zone_of(timezone)))
+    except CronSimError:
+        return
+    last = after
+    for local in local_times:
+        moment = local.astimezone(UTC)
+        # A time that comes twice on the day clocks are set back is named once, by its first moment:
+        # asked for between the two, the simulation names that moment again.
+        if moment > last:
+            last = moment
+            yield moment
 
 
 def interval_of(text: str) -> timedelta:
@@ -70,3 +113,7 @@ def _next_time_of_day(clock: re.Match[str], now: datetime) -> datetime:
     if day == "tomorrow" or (not day and moment <= now):
         moment += timedelta(days=1)
     return moment
+
+
+def _wrong(message: str) -> UsageError:
+    return UsageError(f"cron: {message}", details={"field": "cron"})

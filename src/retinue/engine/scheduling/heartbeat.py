@@ -1,0 +1,284 @@
+"""The heartbeat: all tasks that are due, in one message to the one agent that does them.
+
+The agent keeps its context from batch to batch, so that it knows what it has told already; when
+that has grown beyond a limit, it begins anew before the next batch.
+"""
+
+import asyncio
+import logging
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Protocol
+
+from msgspec.structs import replace
+
+from retinue.agents.descriptor import HeartbeatDescriptor
+from retinue.agents.watch import Mark
+from retinue.clock import Clock
+from retinue.engine.scheduling.heartbeat_files import HeartbeatFiles, HeartbeatTask, TaskProblem
+from retinue.engine.scheduling.posting import watched_text
+from retinue.engine.scheduling.schedules import Schedules
+from retinue.errors import NotFoundError, RetinueError
+from retinue.ids import LOCAL_OWNER, AgentId, OwnerId
+from retinue.stores.port import Agent, Receipt, Store
+from retinue.stores.schedule_port import HEARTBEAT, Firing
+from retinue.times import interval_of
+
+logger = logging.getLogger(__name__)
+
+OWNER = LOCAL_OWNER
+"""Files are the operator's."""
+
+_AGAIN = timedelta(seconds=30)  # after a batch that could not be begun
+
+
+class Reset(Protocol):
+    """The engine's way to let an agent begin anew."""
+
+    async def __call__(self, owner: OwnerId, agent_id: AgentId, *, reason: str) -> None: ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TaskState:
+    """A task with what is remembered of it."""
+
+    task: HeartbeatTask
+    mark: Mark | None
+
+    @property
+    def due_at(self) -> datetime | None:
+        """From its own last run on; a new one at once. None: nobody has looked at it yet."""
+        if self.mark is None:
+            return None
+        if self.mark.ran_at is None:
+            return self.mark.since
+        return self.mark.ran_at + self.task.every
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Entry:
+    """A task that goes into the batch."""
+
+    task: HeartbeatTask
+    mark: Mark
+    difference: str = ""
+
+
+class Heartbeat:
+    """Looks at the files, their watches and their times."""
+
+    def __init__(
+        self,
+        schedules: Schedules,
+        store: Store,
+        clock: Clock,
+        reset: Reset,
+    ) -> None:
+        settings = schedules.settings.heartbeat
+        self._schedules = schedules
+        self._store = store
+        self._settings = settings
+        self._clock = clock
+        self._reset = reset
+        project = schedules.settings.project_dir
+        self._files = HeartbeatFiles(project, interval_of(settings.every))
+        self._beating: asyncio.Task[None] | None = None
+        self._not_before: datetime | None = None
+        self.on_end: Callable[[], None] = lambda: None  # called when a batch was begun or given up
+        self.problem = ""  # why the last batch could not be begun
+
+    @property
+    def is_enabled(self) -> bool:
+        return self._settings.enabled
+
+    @property
+    def problems(self) -> Sequence[TaskProblem]:
+        return self._files.problems
+
+    def has_news(self) -> bool:
+        return self.is_enabled and self._files.has_news()
+
+    async def agent(self) -> Agent | None:
+        return await self._store.find(OWNER, HeartbeatDescriptor())
+
+    async def states(self) -> Sequence[TaskState]:
+        """All tasks, as their files say now."""
+        self._files.refresh()
+        marks = await self._schedules.store.marks(OWNER)
+        return [TaskState(task=task, mark=marks.get(_key(task))) for task in self._files.tasks]
+
+    async def beat(self, now: datetime) -> datetime | None:
+        """Begin what is due, without waiting for it; gives when the next task is due."""
+        if not self.is_enabled:
+            return None
+        states = [await self._known(state, now) for state in await self.states()]
+        times = [state.due_at for state in states if state.due_at is not None]
+        due = [state for state in states if state.due_at is not None and state.due_at <= now]
+        if due and self._beating is None:
+            if self._not_before is None or self._not_before <= now:
+                self._beating = asyncio.create_task(self._beat_soon(due))
+            else:
+                times.append(self._not_before)
+        return min((time for time in times if time > now), default=None)
+
+    async def run_now(self, names: Sequence[str] = ()) -> Receipt | None:
+        """Run these tasks, or all of them, whatever their times say; None while a batch runs."""
+        now = self._clock.now()
+        states = [await self._known(state, now) for state in await self.states()]
+        unknown = sorted(set(names) - {state.task.id for state in states})
+        if unknown:
+            raise NotFoundError(f"there is no heartbeat task {unknown[0]!r}")
+        chosen = [state for state in states if not names or state.task.id in names]
+        if not chosen:
+            raise NotFoundError("there is no heartbeat task: write one in heartbeat/")
+        if self._beating is not None or await self._is_running():
+            return None
+        looked = [await self._looked(state, now) for state in chosen]
+        return await self._post([entry for entry, _ in looked], {}, due_at=now, now=now)
+
+    async def stop(self) -> None:
+        if self._beating is not None:
+            self._beating.cancel()
+            await asyncio.gather(self._beating, return_exceptions=True)
+
+    async def _known(self, state: TaskState, now: datetime) -> TaskState:
+        """Remember when a task was first seen, so that everybody means the same time by it."""
+        if state.mark is not None:
+            return state
+        mark = Mark(since=now)
+        await self._schedules.store.remember(OWNER, _key(state.task), mark)
+        return TaskState(task=state.task, mark=mark)
+
+    async def _is_running(self) -> bool:
+        return await self._schedules.store.is_running(OWNER, HEARTBEAT)
+
+    async def _beat_soon(self, due: Sequence[TaskState]) -> None:
+        try:
+            await self._beat(due)
+            self.problem = ""
+        except RetinueError as error:
+            logger.error("the heartbeat waits: %s", error)
+            self._wait(error.message)
+        except Exception:
+            logger.exception("the heartbeat failed")
+            self._wait("an internal error; the log has the details")
+        finally:
+            self._beating = None
+            self.on_end()
+
+    def _wait(self, problem: str) -> None:
+        self.problem = problem
+        self._not_before = self._clock.now() + _AGAIN
+
+    async def _beat(self, due: Sequence[TaskState]) -> None:
+        now = self._clock.now()
+        if await self._is_running():
+            self._not_before = now + _AGAIN
+            return
+        looked = await asyncio.gather(*(self._looked(state, now) for state in due))
+        waking = [entry for entry, wakes in looked if wakes]
+        quiet = {_key(entry.task): entry.mark for entry, wakes in looked if not wakes}
+        for entry, _ in looked:
+            if entry.mark.problem and not entry.mark.is_told:
+                quiet[_key(entry.task)] = await self._tell(entry, now)
+        if waking:
+            due_at = min(state.due_at or now for state in due)
+            await self._post(waking, quiet, due_at=due_at, now=now)
+            return
+        for key, mark in quiet.items():
+            await self._schedules.store.remember(OWNER, key, mark)
+
+    async def _looked(self, state: TaskState, now: datetime) -> tuple[_Entry, bool]:
+        """Give the task with its new mark, and whether there is reason to wake anybody."""
+        task, mark = state.task, state.mark or Mark(since=now)
+        if task.watch is None:
+            return _Entry(task=task, mark=replace(mark, ran_at=now)), True
+        looked = await self._schedules.watching.look(
+            task.watch, mark, owner=OWNER, agent_id=None, now=now
+        )
+        entry = _Entry(task=task, mark=looked.mark, difference=looked.difference)
+        return entry, bool(looked.difference)
+
+    async def _tell(self, entry: _Entry, now: datetime) -> Mark:
+        """Say once that a watch does not work; the mark that says so is stored with it."""
+        text = (
+            f"[heartbeat] {entry.task.title}\nid: {entry.task.id}\n\nThe watch of this heartbeat "
+            f"task failed: {entry.mark.problem}. Tell the user once. You will hear of it again "
+            "only after it has worked in between."
+        )
+        notice = await self._schedules.posting.notice(
+            OWNER, text, to=None, sender=HEARTBEAT, now=now
+        )
+        mark = replace(entry.mark, is_told=notice is not None)
+        firing = Firing(
+            owner=OWNER,
+            schedule_id=HEARTBEAT,
+            due_at=now,
+            at=now,
+            status=None,
+            notice=notice,
+            marks={_key(entry.task): mark},
+        )
+        await self._schedules.store.fire(firing)
+        return mark
+
+    async def _post(
+        self,
+        entries: Sequence[_Entry],
+        quiet: Mapping[str, Mark],
+        *,
+        due_at: datetime,
+        now: datetime,
+    ) -> Receipt | None:
+        await self._make_room()
+        posting = self._schedules.posting
+        definition = posting.check_definition(self._settings.definition)
+        to = posting.new_agent(OWNER, HeartbeatDescriptor(), definition, name="Heartbeat", now=now)
+        key = f"heartbeat/{due_at.timestamp():.6f}"
+        marks = {
+            _key(entry.task): replace(entry.mark, ran_at=now, woke_at=now) for entry in entries
+        }
+        firing = Firing(
+            owner=OWNER,
+            schedule_id=HEARTBEAT,
+            due_at=due_at,
+            at=now,
+            status="fired",
+            reason=", ".join(entry.task.id for entry in entries),
+            post=posting.batch(OWNER, to, batch_text(entries), now=now, key=key),
+            marks={**quiet, **marks},
+        )
+        return await self._schedules.store.fire(firing)
+
+    async def _make_room(self) -> None:
+        agent = await self.agent()
+        tokens = None if agent is None else agent.state.tokens
+        if agent is None or tokens is None:
+            return
+        if max(tokens.reported, tokens.estimated) > self._settings.context_limit:
+            await self._reset(OWNER, agent.id, reason="the heartbeat's context was full")
+
+
+def batch_text(entries: Sequence[_Entry]) -> str:
+    """One task as it is; several under headings, in the order of their titles."""
+    if len(entries) == 1:
+        return _body(entries[0])
+    lines = [
+        "# Heartbeat run",
+        "",
+        f"{len(entries)} tasks are due. Do each of them, and keep what you report grouped by task.",
+    ]
+    for number, entry in enumerate(entries, 1):
+        lines += ["", f"## {number}. {entry.task.title}", f"id: {entry.task.id}", "", _body(entry)]
+    return "\n".join(lines)
+
+
+def _body(entry: _Entry) -> str:
+    if entry.task.watch is None or not entry.difference:
+        return entry.task.prompt
+    return f"{entry.task.prompt}\n\n{watched_text(entry.task.watch, entry.difference)}"
+
+
+def _key(task: HeartbeatTask) -> str:
+    return f"heartbeat/{task.id}"

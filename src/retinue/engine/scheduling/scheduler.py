@@ -1,0 +1,134 @@
+"""One task that sleeps until something is due, and handles it in a task of its own."""
+
+import asyncio
+import logging
+from collections.abc import Callable, Coroutine
+from datetime import datetime, timedelta
+
+from retinue.clock import Clock
+from retinue.engine.scheduling.firing import Firer
+from retinue.engine.scheduling.heartbeat import Heartbeat
+from retinue.engine.scheduling.reconciling import reconcile
+from retinue.engine.scheduling.schedules import Schedules
+from retinue.errors import StoreError
+from retinue.ids import OwnerId, ScheduleId
+from retinue.stores.schedule_port import StoredSchedule
+
+logger = logging.getLogger(__name__)
+
+_BATCH = 100
+_RETRY_SECONDS = 5.0
+
+
+class Scheduler:
+    """Fires what is due: schedules and the heartbeat."""
+
+    def __init__(
+        self,
+        schedules: Schedules,
+        heartbeat: Heartbeat,
+        clock: Clock,
+        announce: Callable[[OwnerId], None],
+    ) -> None:
+        self._schedules = schedules
+        self._heartbeat = heartbeat
+        self._clock = clock
+        self._announce = announce
+        self._firer = Firer(schedules, clock)
+        self._news = asyncio.Event()
+        heartbeat.on_end = self._news.set
+        self._next_at: datetime | None = None
+        self._busy: dict[tuple[OwnerId, ScheduleId], asyncio.Task[None]] = {}
+        self._task: asyncio.Task[None] | None = None
+        self._unlisten: Callable[[], None] | None = None
+
+    async def start(self) -> None:
+        """Take over what the settings say, then begin; nothing of it waits for a model."""
+        await reconcile(self._schedules, self._clock)
+        self._unlisten = self._schedules.store.listen(self._changed)
+        self._task = asyncio.create_task(self._work())
+
+    async def stop(self) -> None:
+        if self._unlisten is not None:
+            self._unlisten()
+        tasks = [task for task in (self._task, *self._busy.values()) if task is not None]
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+        await self._heartbeat.stop()
+
+    def _changed(self, owner: OwnerId) -> None:
+        self._news.set()
+        self._announce(owner)
+
+    def look(self) -> None:
+        """Notice, when called now and then, that files changed or that the clock was set."""
+        is_due = self._next_at is not None and self._next_at <= self._clock.now()
+        if is_due or self._heartbeat.has_news():
+            self._news.set()
+
+    async def _work(self) -> None:
+        while True:
+            self._news.clear()
+            self._next_at = await self._round()
+            await self._sleep()
+
+    async def _round(self) -> datetime | None:
+        """Begin everything that is due; gives when the next thing will be."""
+        now = self._clock.now()
+        try:
+            # Those at work are due until they are done: there must be room beside them.
+            due = await self._schedules.store.due(now, _BATCH + len(self._busy))
+            begun = [self._begin(stored) for stored in due]
+            if sum(begun) >= _BATCH:
+                return now
+            times = [
+                await self._schedules.store.earliest(now),
+                await self._heartbeat.beat(now),
+            ]
+        except StoreError as error:
+            logger.error("schedules wait: %s", error)
+            return now + timedelta(seconds=_RETRY_SECONDS)
+        except Exception:
+            logger.exception("schedules wait")
+            return now + timedelta(seconds=_RETRY_SECONDS)
+        return min((time for time in times if time is not None), default=None)
+
+    def _begin(self, stored: StoredSchedule) -> bool:
+        key = (stored.schedule.owner, stored.schedule.id)
+        if key in self._busy:
+            return False
+        task = asyncio.create_task(self._handle(stored))
+        self._busy[key] = task
+        task.add_done_callback(lambda _: self._busy.pop(key, None))
+        return True
+
+    async def _handle(self, stored: StoredSchedule) -> None:
+        try:
+            await self._firer.fire(stored)
+        except StoreError as error:
+            logger.error("a schedule waits: %s", error, extra={"schedule": stored.schedule.id})
+            await self._clock.sleep(_RETRY_SECONDS)
+        except Exception:
+            logger.exception("a schedule waits", extra={"schedule": stored.schedule.id})
+            await self._clock.sleep(_RETRY_SECONDS)
+        self._news.set()
+
+    async def _sleep(self) -> None:
+        """Sleep until the next thing is due, or until there is news."""
+        if self._next_at is None:
+            await self._news.wait()
+        else:
+            seconds = (self._next_at - self._clock.now()).total_seconds()
+            await first_of(self._clock.sleep(max(0.0, seconds)), self._news.wait())
+
+
+async def first_of(*waits: Coroutine[None, None, object]) -> None:
+    """Wait for the first of these, and break the others off."""
+    tasks = [asyncio.create_task(wait) for wait in waits]
+    try:
+        await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
+    finally:
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)

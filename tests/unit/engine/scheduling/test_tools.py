@@ -1,0 +1,123 @@
+"""Agents make, list, change, run and delete schedules."""
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from retinue.engine.scheduling.toolbox import SCHEDULE_TOOLS
+from retinue.ids import LOCAL_OWNER
+from retinue.messages import ToolRecord, UserMessage
+from retinue.models.port import ModelRequest
+from retinue.models.scripted import Answer
+from retinue.testing.clock import FakeClock
+from retinue.testing.kit import Kit
+from tests.unit.engine.conftest import Start
+from tests.unit.engine.scheduling.support import ended, make, pass_time, system_texts
+from tests.unit.engine.support import calls
+
+
+def calling(name: str, **arguments: Any) -> Callable[[ModelRequest], Answer]:
+    """Call a tool for what a person says; answer everything else."""
+
+    def reply(request: ModelRequest) -> Answer:
+        last = request.messages[-1]
+        is_asked = isinstance(last, UserMessage) and "please" in str(last.content[-1])
+        return calls(name, **arguments) if is_asked else "noted"
+
+    return reply
+
+
+async def result(kit: Kit, agent: Any) -> ToolRecord:
+    (record,) = [r for r in await kit.records(agent) if isinstance(r, ToolRecord)]
+    return record
+
+
+async def test_a_reminder_comes_back_to_the_conversation(start: Start, clock: FakeClock) -> None:
+    script = calling("schedule_create", prompt="Water the plants", at="in 2 hours")
+    kit = await start(script, clock=clock, collaborates=True)
+    chat = await kit.agent()
+    await kit.ask(chat, "please")
+    (stored,) = await kit.engine.schedules.all(LOCAL_OWNER)
+    assert (stored.schedule.target, stored.schedule.source) == (chat.id, "tool")
+    assert (await result(kit, chat)).text.startswith(f"Scheduled: {stored.schedule.id}: Water")
+    await pass_time(kit, clock, stored.schedule.id)
+    await ended(kit, 1, stored.schedule.id)
+    (text,) = await system_texts(kit, chat)
+    assert text.endswith("\n\nWater the plants")
+
+
+async def test_what_repeats_reports_to_the_conversation(start: Start, clock: FakeClock) -> None:
+    script = calling("schedule_create", prompt="Look around", cron="0 8 * * *", timezone="UTC")
+    kit = await start(script, clock=clock, collaborates=True)
+    chat = await kit.agent()
+    await kit.ask(chat, "please")
+    (stored,) = await kit.engine.schedules.all(LOCAL_OWNER)
+    schedule = stored.schedule
+    assert (schedule.target, schedule.report_to, schedule.definition) == (None, chat.id, "helper")
+    await pass_time(kit, clock, schedule.id)
+    await ended(kit, 1, schedule.id)
+    assert await system_texts(kit, chat) == ["noted"]
+
+
+async def test_a_call_that_a_crash_repeated_makes_one_schedule(
+    start: Start, clock: FakeClock
+) -> None:
+    kit = await start(["unused"], clock=clock, collaborates=True)
+    chat = await kit.agent()
+    tool = (await kit.engine.toolbox.tools())["schedule_create"]
+
+    class Context:
+        agent_id, owner, definition = chat.id, LOCAL_OWNER, "helper"
+        idempotency_key = "agent/1/call"
+
+    context: Any = Context()
+    arguments = {"prompt": "Water the plants", "at": "in 2 hours"}
+    first: Any = await tool.invoke(context, arguments)
+    clock.advance(3 * 3600)  # by now its time is in the past
+    again: Any = await tool.invoke(context, arguments)
+    assert again.text.split(";")[0] == first.text.split(";")[0]
+    assert len(await kit.engine.schedules.all(LOCAL_OWNER)) == 1
+
+
+async def test_a_mistake_is_told_to_the_model_and_creates_nothing(
+    start: Start, clock: FakeClock
+) -> None:
+    script = calling("schedule_create", prompt="Never", cron="0 0 30 2 *")
+    kit = await start(script, clock=clock, collaborates=True)
+    chat = await kit.agent()
+    await kit.ask(chat, "please")
+    record = await result(kit, chat)
+    assert (record.status, "never happens" in record.text) == ("error", True)
+    assert list(await kit.engine.schedules.all(LOCAL_OWNER)) == []
+
+
+@pytest.mark.parametrize(
+    ("tool", "arguments", "expected"),
+    [
+        ("schedule_list", {}, "daily: Daily; 0 * * * * (UTC), next Thu 2026-01-01 13:00 UTC"),
+        ("schedule_update", {"id": "daily", "action": "pause"}, "Changed: daily: Daily; 0 * * * *"),
+        ("schedule_update", {"id": "daily", "cron": "5 * * * *"}, "Changed: daily: Daily; 5 * *"),
+        ("schedule_delete", {"id": "daily"}, "Deleted: Daily"),
+        ("schedule_delete", {"id": "gone"}, "There is no schedule 'gone'"),
+        ("schedule_run", {"id": "daily"}, "Started, as message m"),
+    ],
+)
+async def test_schedules_are_listed_changed_run_and_deleted(
+    start: Start, clock: FakeClock, tool: str, arguments: dict[str, str], expected: str
+) -> None:
+    kit = await start(calling(tool, **arguments), clock=clock, collaborates=True)
+    await make(kit)
+    chat = await kit.agent()
+    await kit.ask(chat, "please")
+    record = await result(kit, chat)
+    assert record.status == "ok"
+    assert record.text.startswith(expected)
+
+
+async def test_the_tools_say_what_they_may_do(start: Start) -> None:
+    kit = await start(["unused"], collaborates=True)
+    tools = await kit.engine.toolbox.tools()
+    made = {name: tools[name] for name in SCHEDULE_TOOLS}
+    assert made["schedule_list"].capabilities == ("schedules.read",)
+    assert {tool.effect for name, tool in made.items() if name != "schedule_list"} == {"keyed"}
