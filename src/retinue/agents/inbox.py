@@ -88,5 +88,10 @@ class Item(Struct, frozen=True, kw_only=True, rename="camel"):
         return self.kind == "message"
 
     @property
+    def is_delegated(self) -> bool:
+        """Whether an agent is told the outcome: such an item has a turn of its own."""
+        return self.body.reply_to is not None
+
+    @property
     def is_from_person(self) -> bool:
         return self.kind == "message" and self.body.sender.type == "user"

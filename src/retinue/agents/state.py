@@ -87,6 +87,7 @@ class Turn(Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True
     approved: list[CallId] = []  # calls of the last response that a person let run
     messaged: list[AgentId] = []  # whom this turn wrote to
     trail: Trail | None = None
+    is_delegated: bool = False  # its answer is for one agent alone
 
     def is_suspended(self, call: CallId) -> bool:
         return any(suspension.call == call for suspension in self.suspended)

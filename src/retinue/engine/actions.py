@@ -172,12 +172,33 @@ def _obey(view: View) -> Action:
 def _begin(view: View) -> Action:
     if any(not item.silent for item in view.waiting):
         seconds = _gathering_seconds(view)
-        return Gather(seconds=seconds) if seconds > 0 else Drain(items=view.waiting)
+        return (
+            Gather(seconds=seconds) if seconds > 0 else Drain(items=_first_together(view.waiting))
+        )
     if view.waiting:
         return Note(items=view.waiting)
     if view.pressure != "low" and view.can_compact:
         return Compact(reason="warning")
     return Rest()
+
+
+def _first_together(waiting: Sequence[Item]) -> Sequence[Item]:
+    """What begins a turn together: a delegated item with nothing but notices, or all the others.
+
+    An answer that one agent asked for must not be made of what a person wrote meanwhile, nor the
+    other way round.
+    """
+    first = next(item for item in waiting if not item.silent)
+    if first.is_delegated:
+        return [item for item in waiting if item is first or item.kind != "message"]
+    return [item for item in waiting if not item.is_delegated]
+
+
+def _joining(waiting: Sequence[Item], turn: Turn) -> Sequence[Item]:
+    """What joins a turn that is going on."""
+    if turn.is_delegated:
+        return [item for item in waiting if item.kind != "message"]
+    return [item for item in waiting if not item.is_delegated]
 
 
 def _resume(view: View, turn: Turn) -> Action:
@@ -199,7 +220,7 @@ def _resume(view: View, turn: Turn) -> Action:
     if late:
         return TimeOut(suspended=late)
     is_undecided = all(suspension.holds for suspension in turn.suspended)
-    if is_undecided and any(not item.silent for item in view.waiting):
+    if is_undecided and any(not item.silent for item in _joining(view.waiting, turn)):
         return PutOff(suspended=turn.suspended)
     return Wait(until=min((s.until for s in turn.suspended if s.until is not None), default=None))
 
@@ -231,7 +252,9 @@ def _go_on(view: View, turn: Turn) -> Action:
     if view.answer is not None and view.answer.seq >= turn.first_seq and ends_turn(view.answer):
         return Answered(by=view.answer)
     if view.waiting:
-        return Drain(items=view.waiting)
+        joining = _joining(view.waiting, turn)
+        if joining:
+            return Drain(items=joining)
     if turn.retry_at is not None and turn.retry_at > view.now:
         return Wait(until=turn.retry_at)
     if turn.steps >= view.limits.steps:

@@ -7,6 +7,7 @@ from typing import Any, TypeVar
 
 from retinue.clock import Clock
 from retinue.engine import steps
+from retinue.engine.actions import CONTROLS
 from retinue.engine.delivery import Outbox
 from retinue.engine.reporting import Reporter
 from retinue.engine.warm import Draft, Warm
@@ -80,8 +81,10 @@ class Committer:
         self, warm: Warm, work: Awaitable[ResultT], *, is_tool: bool = False
     ) -> ResultT:
         """Await something that a command or the end of the process may break off."""
-        if self.is_stopping or (
-            warm.commands and any(command.interrupts() for command in warm.commands)
+        if (
+            self.is_stopping
+            or (warm.commands and any(command.interrupts() for command in warm.commands))
+            or (warm.waiting and any(item.kind in CONTROLS for item in warm.waiting))
         ):
             _abandon(work)  # the command came before there was anything to break off
             raise Interrupted

@@ -52,7 +52,12 @@ def drained(draft: Draft, items: Sequence[Item]) -> None:
     turn = draft.state.turn
     running = [item.id for item in items if not item.silent]
     if turn is None and running:
-        turn = Turn(items=running, first_seq=draft.next_seq, started_at=draft.at)
+        turn = Turn(
+            items=running,
+            first_seq=draft.next_seq,
+            started_at=draft.at,
+            is_delegated=any(item.is_delegated for item in items),
+        )
     elif turn is not None and running:
         turn = structs.replace(turn, items=[*turn.items, *running], attempt=0)
         if not turn.retry_is_asked:

@@ -270,3 +270,33 @@ async def test_terminating_an_agent_ends_its_children_and_tells_who_waits(start:
     with pytest.raises(TerminatedError):
         await kit.post(target, "more")
     await until(lambda: is_ended(kit, child))
+
+
+async def test_a_delegated_message_and_a_persons_words_do_not_share_an_answer(start: Start) -> None:
+    peers: list[Agent] = []
+    gate = Gate()
+
+    def script(request: ModelRequest) -> Answer:
+        text = last_said(request)
+        if text == "go":
+            return asks(peers[0])
+        if text.startswith("{"):
+            return f"heard {json.loads(text)['response']}"
+        return Reply(text=f"re {text}", before=gate if text == "mine" else None)
+
+    kit = await start(script, tools=[delegate])
+    caller, target = await kit.agent(), await kit.agent()
+    peers.append(target)
+    mine = await kit.post(target, "mine")
+    await gate.reached.wait()
+    asked = await kit.post(caller, "go")
+    await until(lambda: has_queued(kit, target))
+    more = await kit.post(target, "mine too")
+    gate.opened.set()
+    assert (await kit.outcome(mine)).reply == "re mine"
+    assert (await kit.outcome(asked)).reply == "heard re task 0"
+    assert (await kit.outcome(more)).reply == "re mine too"
+
+
+async def has_queued(kit: Kit, agent: Agent) -> bool:
+    return (await kit.fresh(agent)).queued > 0
