@@ -107,6 +107,56 @@ class AgentEvent(_Event, frozen=True, kw_only=True, tag="agent"):
     agent: AgentView
 
 
+class FieldView(Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
+    """A field of a form; `minimum` and `maximum` count characters where the value is text."""
+
+    name: str
+    type: Literal["string", "text", "number", "integer", "boolean", "choice", "date"]
+    label: str = ""
+    description: str = ""
+    required: bool = False
+    default: str | float | bool | None = None
+    choices: list[str] = []
+    minimum: float | None = None
+    maximum: float | None = None
+
+
+class RequestView(Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
+    """A question to the owner as doors show it: whole, and with nothing hidden in it."""
+
+    id: str
+    agent_id: str
+    kind: Literal["permission", "approval", "question"]
+    status: Literal["pending", "allowed", "denied", "answered", "expired", "void"]
+    headline: str  # what the agent wants, in one line
+    consequence: str  # what allowing it means
+    created_at: datetime
+    expires_at: datetime
+    call: str
+    digest: str  # of what exactly is decided
+    requester: str = ""  # the agent's name
+    definition: str = ""
+    is_background: bool = False
+    permission: str = ""
+    reason: str = ""
+    tool: str = ""
+    arguments: str = ""  # all of them, as indented JSON
+    title: str = ""
+    fields: list[FieldView] = []  # of a question's form
+    decided_at: datetime | None = None
+    decided_by: str = ""
+    note: str = ""
+    values: dict[str, Any] = {}  # what a form was filled in with
+
+
+class RequestEvent(_Event, frozen=True, kw_only=True, tag="request"):
+    """A question to the owner was asked, decided, or closed without a decision."""
+
+    cursor: int
+    agent_id: str
+    request: RequestView
+
+
 class AgentDeletedEvent(_Event, frozen=True, kw_only=True, tag="agent_deleted"):
     """An agent is gone."""
 
@@ -153,7 +203,7 @@ class SchedulesEvent(_Event, frozen=True, kw_only=True, tag="schedules"):
 
 
 LiveEvent = StepEvent | DeltaEvent | ToolEvent | DefinitionsEvent | SchedulesEvent
-CommittedEvent = RecordEvent | ItemEvent | AgentEvent | AgentDeletedEvent
+CommittedEvent = RecordEvent | ItemEvent | RequestEvent | AgentEvent | AgentDeletedEvent
 Event = HelloEvent | ResyncEvent | CommittedEvent | LiveEvent
 
 _encoder = msgspec.json.Encoder()

@@ -15,6 +15,7 @@ ItemId = NewType("ItemId", str)
 CallId = NewType("CallId", str)
 OwnerId = NewType("OwnerId", str)
 ScheduleId = NewType("ScheduleId", str)
+RequestId = NewType("RequestId", str)
 
 LOCAL_OWNER = OwnerId("local")
 """The owner of everything on an installation with one person."""
@@ -49,6 +50,10 @@ def new_item_id() -> ItemId:
 
 def new_call_id() -> CallId:
     return CallId(_sortable("c"))
+
+
+def new_request_id() -> RequestId:
+    return RequestId(_sortable("q"))
 
 
 def new_id(prefix: str) -> str:

@@ -8,6 +8,7 @@ import pytest
 from retinue.stores.port import Store
 from retinue.stores.sqlite.store import SqliteStore
 from retinue.testing.store_contract import StoreContract
+from retinue.testing.store_request_contract import RequestStoreContract
 from retinue.testing.store_schedule_contract import ScheduleStoreContract, Stores
 
 
@@ -35,4 +36,13 @@ class TestSqliteSchedules(ScheduleStoreContract):
         store = SqliteStore(tmp_path / "data")
         await store.open()
         yield store, store.schedules
+        await store.close()
+
+
+class TestSqliteRequests(RequestStoreContract):
+    @pytest.fixture
+    async def store(self, tmp_path: Path) -> AsyncIterator[Store]:
+        store = SqliteStore(tmp_path / "data")
+        await store.open()
+        yield store
         await store.close()

@@ -6,7 +6,7 @@ from typing import Literal
 from msgspec import Struct
 
 from retinue.agents.fate import Fate
-from retinue.ids import AgentId, CallId, ItemId
+from retinue.ids import AgentId, CallId, ItemId, RequestId
 from retinue.messages import FileReference, ToolStatus
 
 ItemKind = Literal["message", "system", "answer", "withdrawal", "ending"]
@@ -44,6 +44,7 @@ class Answer(Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=Tr
     status: ToolStatus = "ok"
     runs: bool = False
     grants: list[str] = []  # permissions that the agent holds from now on
+    request: RequestId | None = None  # that was decided: a call's id may come again
     approves: list[str] = []  # digests of calls that may run once without being asked about
 
 

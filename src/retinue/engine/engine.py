@@ -20,6 +20,7 @@ from retinue.engine.following import Following
 from retinue.engine.limits import limits_of
 from retinue.engine.outcomes import Outcome, Outcomes
 from retinue.engine.prompting import make_plan
+from retinue.engine.requests import Requests
 from retinue.engine.scheduling.heartbeat import Heartbeat
 from retinue.engine.scheduling.scheduler import Scheduler
 from retinue.engine.trials import Trials
@@ -69,6 +70,7 @@ class Engine:
         self._trees = world.trees
         self._warm: OrderedDict[AgentId, Warm] = OrderedDict()
         self._feed = Feed(world.store, self._is_in_memory)
+        self.requests = Requests(world.store, world.clock)
         self._outbox = Outbox(world.store, world.connectors, world.clock)
         self._dispatch = dispatch or LocalDispatch(
             foreground=limits.foreground, background=limits.background, clock=world.clock
@@ -99,6 +101,7 @@ class Engine:
             self._crashed = {agent_id for agent_id, _ in waking}
         self._dispatch.begin(self._run)
         self._outbox.start()
+        self.requests.start()
         waking = await self.store.waking()  # again: what was admitted meanwhile woke nobody
         self._watcher = asyncio.create_task(self._watch_files())
         for agent_id, priority in waking:
@@ -119,6 +122,7 @@ class Engine:
         self._break_off(including_tools=True)
         await ending
         await self._outbox.stop()
+        await self.requests.stop()
         self._unlisten()
         held = [warm.commands for warm in self._warm.values()]
         for command in chain(*held, *self._commands.values()):
@@ -291,6 +295,7 @@ class Engine:
             if change.is_deleted:
                 self._warm.pop(change.agent_id, None)
                 self._outcomes.forgotten(change.agent_id)
+        self.requests.follow(changes)
         self._feed.publish(changes)
 
     def _admitted(self, change: StoredChange, item: Item) -> None:

@@ -23,6 +23,8 @@ class Limits:
     message_hops: int = 40
     delegation_depth: int = 3
     delegation_seconds: float = 300
+    permission_seconds: float = 86_400
+    pending_requests: int = 20
     subagent_depth: int = 8
     live_children: int = 32
     foreground: int = 256
@@ -47,6 +49,8 @@ def limits_of(settings: Settings) -> Limits:
         message_hops=limits.message_hops,
         delegation_depth=limits.delegation_depth,
         delegation_seconds=limits.delegation_timeout_seconds,
+        permission_seconds=limits.permission_timeout_seconds,
+        pending_requests=limits.pending_requests,
         subagent_depth=limits.subagent_depth,
         live_children=limits.live_children,
         foreground=limits.foreground_concurrency,

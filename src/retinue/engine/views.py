@@ -9,6 +9,7 @@ import msgspec
 from retinue.agents.descriptor import SubagentDescriptor
 from retinue.agents.inbox import Item
 from retinue.agents.state import Suspension
+from retinue.engine.request_views import request_view
 from retinue.events import (
     AgentDeletedEvent,
     AgentEvent,
@@ -17,6 +18,7 @@ from retinue.events import (
     ItemEvent,
     ItemView,
     RecordEvent,
+    RequestEvent,
     ResyncEvent,
     WaitView,
 )
@@ -141,6 +143,10 @@ def events_of(change: Change, is_in_memory: IsInMemory) -> list[CommittedEvent |
     events += [
         ItemEvent(cursor=next(numbers), agent_id=agent_id, item=item_view(item))
         for item in change.items
+    ]
+    events += [
+        RequestEvent(cursor=next(numbers), agent_id=agent_id, request=request_view(request))
+        for request in change.requests
     ]
     if change.agent is not None:
         view = agent_view(change.agent, is_in_memory)

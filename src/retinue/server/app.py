@@ -29,6 +29,7 @@ from retinue.server.routes import (
     history,
     login,
     messages,
+    permissions,
 )
 from retinue.server.sessions import EndedSessions
 from retinue.server.statics import STATIC_DIR, WebApp
@@ -49,6 +50,7 @@ ENDPOINTS: list[AnyEndpoint] = [
     *messages.ENDPOINTS,
     *agents.ENDPOINTS,
     *history.ENDPOINTS,
+    *permissions.ENDPOINTS,
     *files.ENDPOINTS,
     *events.ENDPOINTS,
     *definitions.ENDPOINTS,

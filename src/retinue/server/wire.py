@@ -7,7 +7,7 @@ import msgspec
 from msgspec import UNSET, Meta, Struct, UnsetType, field
 
 from retinue.agents.state import TokenSnapshot, TokenStats
-from retinue.events import AgentView, ItemView
+from retinue.events import AgentView, ItemView, RequestView
 
 Kind = Literal["user", "cron", "heartbeat", "system", "subagent", "swarm", "permanent"]
 AgentName = Annotated[str, Meta(min_length=1, max_length=200)]
@@ -286,6 +286,39 @@ class MessageList(Answer, frozen=True, kw_only=True):
     """Messages without a final fate, in the order of admission."""
 
     items: list[MessageAnswer]
+
+
+# ---------------------------------------------------------------- permissions and questions
+
+RequestKey = Annotated[str, Meta(min_length=1, max_length=64)]
+
+
+class RequestsQuery(Asked, frozen=True, kw_only=True):
+    """Which requests, the newest first; `before` is the last id of the page before."""
+
+    status: Literal["pending", "allowed", "denied", "answered", "expired", "void"] | None = None
+    agent: AgentKey | None = None
+    before: RequestKey | None = None
+    limit: Annotated[int, Meta(ge=1, le=200)] = 100
+
+
+class RequestEntry(RequestView, frozen=True, kw_only=True, omit_defaults=False):
+    """A permission, an approval or a question, and what became of it."""
+
+
+class RequestList(Answer, frozen=True, kw_only=True):
+    """What agents asked their owner; `next_before` is for the next page."""
+
+    requests: list[RequestEntry]
+    next_before: str | None
+
+
+class Verdict(Asked, frozen=True, kw_only=True):
+    """What the owner decides; a question that is allowed is answered with `values`."""
+
+    decision: Literal["allow", "deny"]
+    note: Annotated[str, Meta(max_length=2000)] = ""
+    values: dict[str, Any] = {}
 
 
 # ---------------------------------------------------------------- history, files, events

@@ -140,6 +140,10 @@ class LimitsSettings(Shape):
     hook_time_limit_seconds: Seconds = 30
     delegation_timeout_seconds: Seconds = 300
     """how long a sync `agents_message` waits when it does not say"""
+    permission_timeout_seconds: Seconds = 86_400
+    """how long a request waits for its owner before it expires"""
+    pending_requests: Positive = 20
+    """for each agent"""
     first_event_timeout_seconds: Seconds = 120
     """from a model request to its first event"""
     idle_timeout_seconds: Seconds = 60

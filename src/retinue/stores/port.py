@@ -13,9 +13,11 @@ from msgspec import Struct
 from retinue.agents.descriptor import Descriptor, Kind
 from retinue.agents.fate import Fate
 from retinue.agents.inbox import Item, ItemBody, ItemKind
+from retinue.agents.request import Request
 from retinue.agents.state import AgentState, Lifecycle
 from retinue.ids import AgentId, ItemId, OwnerId
 from retinue.messages import AnyRecord
+from retinue.stores.request_port import RequestStore, Voiding
 
 
 class Agent(Struct, frozen=True, kw_only=True):
@@ -119,6 +121,8 @@ class Commit(Struct, frozen=True, kw_only=True):
     creates: Sequence[NewAgent] = ()
     deliveries: Sequence[NewDelivery] = ()
     audit: Sequence[AuditLine] = ()
+    requests: Sequence[Request] = ()  # that the agent's owner has to decide
+    voids: Voiding | None = None
     lifecycle: Lifecycle | None = None
     definition: str | None = None
 
@@ -149,6 +153,7 @@ class Change(Struct, frozen=True, kw_only=True):
     agent: Agent | None = None  # as of now, when anything about it changed; None when deleted
     records: Sequence[AnyRecord] = ()
     items: Sequence[Item] = ()  # admitted, or with a new fate
+    requests: Sequence[Request] = ()  # made, or settled
     is_deleted: bool = False
 
 
@@ -218,6 +223,9 @@ class Store(Protocol):
     def listen(self, listener: Callable[[Sequence[Change]], None]) -> Callable[[], None]:
         """Call back on the event loop after each group of commits, in order; returns the undo."""
         ...
+
+    @property
+    def requests(self) -> RequestStore: ...
 
     # -- writing
 

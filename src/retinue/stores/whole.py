@@ -56,6 +56,7 @@ class StoredAgent:
     inbox: bytes  # JSON array of `HeldItem`
     ended: bytes  # JSON array of `EndedItem`: the newest ones, for their keys
     outbox: bytes  # JSON array of `NewDelivery`
+    requests: bytes = b"[]"  # JSON array of `Request`: the pending ones
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

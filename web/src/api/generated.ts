@@ -160,6 +160,19 @@ export type ErrorAnswer = { error: ErrorDetail };
 /** What went wrong: `code` is stable, `message` is for people. */
 export type ErrorDetail = { code: string; details?: Record<string, unknown>; message: string };
 
+/** A field of a form; `minimum` and `maximum` count characters where the value is text. */
+export type FieldView = {
+  choices?: Array<string>;
+  default?: string | number | boolean | null;
+  description?: string;
+  label?: string;
+  maximum?: number | null;
+  minimum?: number | null;
+  name: string;
+  required?: boolean;
+  type: "boolean" | "choice" | "date" | "integer" | "number" | "string" | "text";
+};
+
 /** A file of an agent's own tree. */
 export type FileEntry = {
   id: string;
@@ -279,6 +292,66 @@ export type ProblemEntry = {
 /** A record was appended. */
 export type RecordEvent = { agentId: string; cursor: number; record: HistoryRecord; type: "record" };
 
+/** A permission, an approval or a question, and what became of it. */
+export type RequestEntry = {
+  agentId: string;
+  arguments: string;
+  call: string;
+  consequence: string;
+  createdAt: string;
+  decidedAt: string | null;
+  decidedBy: string;
+  definition: string;
+  digest: string;
+  expiresAt: string;
+  fields: Array<FieldView>;
+  headline: string;
+  id: string;
+  isBackground: boolean;
+  kind: "approval" | "permission" | "question";
+  note: string;
+  permission: string;
+  reason: string;
+  requester: string;
+  status: "allowed" | "answered" | "denied" | "expired" | "pending" | "void";
+  title: string;
+  tool: string;
+  values: Record<string, unknown>;
+};
+
+/** A question to the owner was asked, decided, or closed without a decision. */
+export type RequestEvent = { agentId: string; cursor: number; request: RequestView; type: "request" };
+
+/** What agents asked their owner; `next_before` is for the next page. */
+export type RequestList = { nextBefore: string | null; requests: Array<RequestEntry> };
+
+/** A question to the owner as doors show it: whole, and with nothing hidden in it. */
+export type RequestView = {
+  agentId: string;
+  arguments?: string;
+  call: string;
+  consequence: string;
+  createdAt: string;
+  decidedAt?: string | null;
+  decidedBy?: string;
+  definition?: string;
+  digest: string;
+  expiresAt: string;
+  fields?: Array<FieldView>;
+  headline: string;
+  id: string;
+  isBackground?: boolean;
+  kind: "approval" | "permission" | "question";
+  note?: string;
+  permission?: string;
+  reason?: string;
+  requester?: string;
+  status: "allowed" | "answered" | "denied" | "expired" | "pending" | "void";
+  title?: string;
+  tool?: string;
+  values?: Record<string, unknown>;
+};
+
 /** A reset; the reason is recorded with it. */
 export type ResetOrder = { reason?: string };
 
@@ -287,6 +360,9 @@ export type ResetRecord = { at?: string; kind: "reset"; reason?: string; seq?: n
 
 /** The cursor is too old to be replayed: read lists and histories anew, then go on from here. */
 export type ResyncEvent = { cursor: number; type: "resync" };
+
+/** Schedules, heartbeat tasks or what they watch changed: read them anew. */
+export type SchedulesEvent = { type: "schedules" };
 
 /** The agent begins. */
 export type StartRecord = { at?: string; kind: "start"; seq?: number; v?: number };
@@ -313,7 +389,7 @@ export type StoreHealth = {
   schema?: number;
 };
 
-export type StreamEvent = HelloEvent | ResyncEvent | RecordEvent | ItemEvent | AgentEvent | AgentDeletedEvent | StepEvent | DeltaEvent | ToolEvent | DefinitionsEvent;
+export type StreamEvent = HelloEvent | ResyncEvent | RecordEvent | ItemEvent | RequestEvent | AgentEvent | AgentDeletedEvent | StepEvent | DeltaEvent | ToolEvent | DefinitionsEvent | SchedulesEvent;
 
 /** What a WebSocket client sends, as often as it likes. */
 export type Subscribe = { after?: number | null; agent?: string | null; type: "subscribe" };
@@ -426,6 +502,9 @@ export type UserRecord = {
   text: string;
   v?: number;
 };
+
+/** What the owner decides; a question that is allowed is answered with `values`. */
+export type Verdict = { decision: "allow" | "deny"; note?: string; values?: Record<string, unknown> };
 
 /** A call of the turn that goes on whose result comes later. */
 export type WaitView = {

@@ -19,6 +19,7 @@ _CHECKS: Sequence[tuple[str, Callable[[StoredAgent], object]]] = (
     ("state", lambda agent: msgspec.json.decode(agent.state)),
     ("inbox", lambda agent: msgspec.json.decode(agent.inbox)),
     ("outbox", lambda agent: msgspec.json.decode(agent.outbox)),
+    ("requests", lambda agent: msgspec.json.decode(agent.requests)),
     ("history", lambda agent: agent.history),
 )
 

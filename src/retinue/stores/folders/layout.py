@@ -12,6 +12,7 @@ import msgspec
 from msgspec import Struct
 
 from retinue.agents.descriptor import decode_descriptor
+from retinue.agents.request import Request
 from retinue.agents.state import Lifecycle, decode_state
 from retinue.errors import StoreDamagedError, UsageError
 from retinue.ids import AgentId, OwnerId, is_agent_id
@@ -37,6 +38,7 @@ class _Envelope(Struct, kw_only=True, rename="camel"):
     inbox: msgspec.Raw
     ended: msgspec.Raw
     outbox: msgspec.Raw
+    requests: msgspec.Raw = msgspec.Raw(b"[]")
     v: int = 1
     cursor: int = 0  # of the feed, when this was written
 
@@ -76,6 +78,7 @@ def state_file(stored: StoredAgent, cursor: int) -> bytes:
             inbox=msgspec.Raw(stored.inbox),
             ended=msgspec.Raw(stored.ended),
             outbox=msgspec.Raw(stored.outbox),
+            requests=msgspec.Raw(stored.requests),
             cursor=cursor,
         )
     )
@@ -111,6 +114,7 @@ def parse_folder(descriptor: bytes, state: bytes, history: bytes, folder: Path) 
         msgspec.json.decode(envelope.inbox, type=list[HeldItem])
         msgspec.json.decode(envelope.ended, type=list[EndedItem])
         msgspec.json.decode(envelope.outbox, type=list[NewDelivery])
+        msgspec.json.decode(envelope.requests, type=list[Request])
     except (msgspec.MsgspecError, UnicodeDecodeError) as error:
         raise _unreadable(folder / STATE, error) from error
     whole = history[: history.rfind(b"\n") + 1]  # a torn last line is left out
@@ -130,6 +134,7 @@ def parse_folder(descriptor: bytes, state: bytes, history: bytes, folder: Path) 
         inbox=bytes(envelope.inbox),
         ended=bytes(envelope.ended),
         outbox=bytes(envelope.outbox),
+        requests=bytes(envelope.requests),
     )
 
 

@@ -1,12 +1,15 @@
 """The rows of one group, written with one statement where nothing unusual is among them."""
 
 import sqlite3
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from datetime import datetime
 from typing import Any
 
 import msgspec
 
+from retinue.stores.port import AuditLine
 from retinue.stores.sqlite.queries import WRITING
+from retinue.stores.sqlite.rows import microseconds
 from retinue.stores.sqlite.warm import Entry
 
 _encode = msgspec.json.encode
@@ -55,6 +58,12 @@ class Batch:
         self.deleted: list[int] = []
         self.statements: list[tuple[str, Any]] = []
 
+    def note(self, entry: Entry, at: datetime, lines: Iterable[AuditLine]) -> None:
+        """Write something down that a security review would ask about."""
+        for line in lines:
+            detail = _encode(line.detail).decode()
+            self.audit.append((entry.id, entry.owner, microseconds(at), line.action, detail))
+
     @property
     def is_empty(self) -> bool:
         return not (self.changes or self.details or self.deliveries or self.is_unusual)
@@ -99,7 +108,7 @@ class Batch:
             connection.execute(WRITING["insert_audit"], (_text(self.audit),))
         if self.deleted:
             numbers = _text(self.deleted)
-            for table in ("deliveries", "items", "records", "agents"):
+            for table in ("requests", "deliveries", "items", "records", "agents"):
                 connection.execute(WRITING[f"delete_{table}"], (numbers,))
         for statement, parameters in self.statements:
             connection.execute(WRITING[statement], parameters)

@@ -8,19 +8,14 @@ import msgspec
 from retinue.agents.descriptor import encode_descriptor, identity_of
 from retinue.agents.fate import is_final
 from retinue.agents.inbox import Item
+from retinue.agents.request import Request
 from retinue.agents.state import encode_state
-from retinue.errors import (
-    ConflictError,
-)
+from retinue.errors import ConflictError
 from retinue.ids import AgentId, OwnerId
-from retinue.messages import (
-    AnyRecord,
-    StartRecord,
-    clean_text,
-    encode_record,
-)
+from retinue.messages import StartRecord, clean_text, encode_record
 from retinue.stores.port import (
     Agent,
+    AuditLine,
     Change,
     Commit,
     Committed,
@@ -32,6 +27,7 @@ from retinue.stores.port import (
 )
 from retinue.stores.sqlite.batch import Batch
 from retinue.stores.sqlite.checking import Checks, Claims, KnownKeys
+from retinue.stores.sqlite.drafts import Claimed, Counters, Draft
 from retinue.stores.sqlite.operations import (
     Admit,
     Apply,
@@ -45,8 +41,10 @@ from retinue.stores.sqlite.operations import (
     RestoreSchedules,
     ScheduleOperation,
     SetAside,
+    SettleRequest,
     SkipTo,
 )
+from retinue.stores.sqlite.requests import KnownRequests, item_of_decision
 from retinue.stores.sqlite.restoring import Restored
 from retinue.stores.sqlite.rows import microseconds
 from retinue.stores.sqlite.schedules import KnownSchedules
@@ -59,57 +57,25 @@ _encode = msgspec.json.encode
 _ACTIVITY_MICROSECONDS = 1_000_000
 
 
-class Counters:
-    """The next numbers of rows; the database's maxima, kept in memory."""
-
-    __slots__ = ("agent", "cursor", "floor", "item")
-
-    def __init__(self, agent: int, item: int, cursor: int, floor: int) -> None:
-        self.agent = agent
-        self.item = item
-        self.cursor = cursor
-        self.floor = floor  # changes up to this cursor are pruned
-
-
-class Claimed:
-    """What a claim found in memory; the records are read afterwards, nobody can add any."""
-
-    __slots__ = ("agent", "context_from", "epoch", "items", "next_seq", "number")
-
-    def __init__(self, entry: Entry) -> None:
-        self.number = entry.number
-        self.agent = entry.agent()
-        self.epoch = entry.epoch
-        self.next_seq = entry.next_seq
-        self.context_from = entry.context_from
-        self.items = tuple(open_item.item for open_item in entry.open.values())
-
-
-class _Draft:
-    """What one operation does to one agent."""
-
-    __slots__ = ("entry", "items", "numbers", "records")
-
-    def __init__(self, entry: Entry) -> None:
-        self.entry = entry
-        self.records: Sequence[AnyRecord] = ()
-        self.items: list[Item] = []
-        self.numbers: list[int] = []
-
-
 class Group:
     """Operations that share one transaction."""
 
     def __init__(
-        self, warm: WarmAgents, counters: Counters, keys: KnownKeys, schedules: KnownSchedules
+        self,
+        warm: WarmAgents,
+        counters: Counters,
+        keys: KnownKeys,
+        schedules: KnownSchedules,
+        requests: KnownRequests,
     ) -> None:
         self.batch = Batch()
         self._schedules = schedules
+        self._requests = requests
         self._warm = warm
         self._counters = counters
         self._keys = keys
         self._checks = Checks(warm, keys)
-        self._changes: list[tuple[int, _Draft]] = []
+        self._changes: list[tuple[int, Draft]] = []
         self._deleted: list[Change] = []
 
     def run(self, operation: Operation) -> object:
@@ -127,18 +93,23 @@ class Group:
                 return self._delete(operation.owner, operation.agent_id)
             case Restore():
                 return self._restore(operation.stored)
+            case Fire():
+                return self._fire(operation)
+            case SettleRequest():
+                return self._settle_request(operation)
+            case _:
+                return self._run_rare(operation)
+
+    def _run_rare(self, operation: Operation) -> object:
+        match operation:
             case SetAside():
                 self._set_aside(operation)
-                return None
             case SkipTo(cursor=cursor):
                 self._counters.cursor = self._counters.floor = cursor
                 self.batch.statements.append(("set_meta", ("feed_floor", str(cursor))))
-                return None
             case Execute():
                 self._execute(operation)
                 return None
-            case Fire():
-                return self._fire(operation)
             case ScheduleOperation() | RestoreSchedules():
                 return self._schedules.run(operation, self.batch)
             case _:
@@ -161,6 +132,7 @@ class Group:
                     agent=agent,
                     records=draft.records,
                     items=draft.items or (),
+                    requests=draft.requests,
                 )
             )
         if self._deleted:
@@ -175,7 +147,7 @@ class Group:
     def _admit(self, operation: Admit) -> Receipt:
         post = operation.post
         self._checks.post(post, {}, set())
-        drafts: dict[int, _Draft] = {}
+        drafts: dict[int, Draft] = {}
         receipt = self._post(post, operation.body, drafts)
         for draft in drafts.values():
             self._announce(draft)
@@ -195,7 +167,7 @@ class Group:
         ]
         for post, _ in posts:
             self._checks.post(post, keys, set())
-        drafts: dict[int, _Draft] = {}
+        drafts: dict[int, Draft] = {}
         receipts = [self._post(post, body, drafts) for post, body in posts]
         for draft in drafts.values():
             self._announce(draft)
@@ -203,9 +175,26 @@ class Group:
         self._schedules.take(firing, run.item.id if run else None, self.batch)
         return run
 
+    def _settle_request(self, operation: SettleRequest) -> Request:
+        decision = operation.decision
+        request = self._requests.open(decision)
+        entry = self._checks.existing(request.agent_id, decision.owner)
+        if entry.lifecycle != "active":
+            raise ConflictError("the agent that asked has ended; nothing was changed")
+        draft = Draft(entry)
+        new = item_of_decision(decision)
+        draft.items.append(self._new_item(entry, new, entry.owner, operation.body))
+        draft.numbers.append(self._counters.item)
+        draft.requests = [self._requests.decide(entry, decision, self.batch)]
+        detail = {"request": request.id, "kind": request.kind, "by": decision.by}
+        line = AuditLine(action=f"request_{decision.status}", detail=detail)
+        self.batch.note(entry, decision.at, [line])
+        self._announce(draft)
+        return draft.requests[0]
+
     def _create(self, new: NewAgent) -> tuple[Agent, bool]:
         self._checks.new_agent(new)
-        drafts: dict[int, _Draft] = {}
+        drafts: dict[int, Draft] = {}
         entry, is_new = self._find_or_create(new, drafts)
         for draft in drafts.values():
             self._announce(draft)
@@ -229,23 +218,27 @@ class Group:
                 if not post.is_optional or self._checks.can_take(post)
             ]
             self._checks.targets(commit.creates, [post for post, _ in posts])
-            drafts: dict[int, _Draft] = {}
+            drafts: dict[int, Draft] = {}
             for new in commit.creates:
                 self._find_or_create(new, drafts)
             for post, body in posts:
                 receipts.append(self._post(post, body, drafts))
-            draft = drafts.pop(entry.number, None) or _Draft(entry)
+            draft = drafts.pop(entry.number, None) or Draft(entry)
             for other in drafts.values():
                 self._announce(other)
         else:
-            draft = _Draft(entry)
+            draft = Draft(entry)
         self._append(entry, operation.records)
         draft.records = commit.records
         for change in commit.fates:
             self._decide(draft, change, commit)
         self._replace_state(entry, operation)
-        if commit.deliveries or commit.audit:
-            self._note(entry, commit)
+        if commit.requests or commit.voids:
+            self._ask(draft, commit)
+        if commit.deliveries:
+            self._deliver(entry, commit)
+        if commit.audit:
+            self.batch.note(entry, commit.at, commit.audit)
         return Committed(cursor=self._announce(draft), receipts=receipts)
 
     def _delete(self, owner: OwnerId, agent_id: AgentId) -> None:
@@ -267,7 +260,7 @@ class Group:
         if self._warm.find(new.owner, identity_of(new.descriptor)) is not None:
             raise ConflictError(f"another agent has the identity of {stored.id!r} already")
         self._checks.new_agent(new)
-        draft = _Draft(self._insert(new, stored.descriptor, stored.state))
+        draft = Draft(self._insert(new, stored.descriptor, stored.state))
         entry = draft.entry
         entry.lifecycle = stored.lifecycle
         entry.context_from = stored.context_from
@@ -278,6 +271,7 @@ class Group:
             entry.next_item = max(entry.next_item, item.seq + 1)
             if key is not None:
                 self._keys.take(new.owner, key, item, digest)
+        draft.requests = self._requests.make(entry, restored.requests, self.batch)
         at = microseconds(new.state.updated_at)
         for out in restored.deliveries:
             row = (entry.number, out.key, out.connector, out.channel, out.text, at)
@@ -289,7 +283,7 @@ class Group:
         self.batch.statements.append((operation.statement, operation.parameters))
         entry = None if operation.agent_id is None else self._warm.get(operation.agent_id)
         if entry is not None:
-            self._announce(_Draft(entry))
+            self._announce(Draft(entry))
 
     def _set_aside(self, operation: SetAside) -> None:
         row = (operation.agent_id, operation.owner, operation.identity, operation.reason)
@@ -298,7 +292,7 @@ class Group:
 
     # -- changing
 
-    def _post(self, post: Post, body: bytes, drafts: dict[int, _Draft]) -> Receipt:
+    def _post(self, post: Post, body: bytes, drafts: dict[int, Draft]) -> Receipt:
         new_item = post.item
         first = self._keys.first(post.owner, new_item.dedupe_key)
         if first is not None:
@@ -311,7 +305,7 @@ class Group:
         item = self._new_item(entry, new_item, post.owner, body)
         draft = drafts.get(entry.number)
         if draft is None:
-            draft = drafts[entry.number] = _Draft(entry)
+            draft = drafts[entry.number] = Draft(entry)
         draft.items.append(item)
         draft.numbers.append(self._counters.item)
         return Receipt(
@@ -386,14 +380,14 @@ class Group:
             )
         )
 
-    def _find_or_create(self, new: NewAgent, drafts: dict[int, _Draft]) -> tuple[Entry, bool]:
+    def _find_or_create(self, new: NewAgent, drafts: dict[int, Draft]) -> tuple[Entry, bool]:
         entry = self._warm.find(new.owner, identity_of(new.descriptor))
         if entry is not None:
             return entry, False
         entry = self._insert(new, encode_descriptor(new.descriptor), encode_state(new.state))
         start = StartRecord(seq=1, at=new.state.created_at)
         self._append(entry, [encode_record(start)])
-        draft = drafts[entry.number] = _Draft(entry)
+        draft = drafts[entry.number] = Draft(entry)
         draft.records = [start]
         return entry, True
 
@@ -423,7 +417,7 @@ class Group:
             seq += 1
         entry.next_seq = seq
 
-    def _decide(self, draft: _Draft, change: FateChange, commit: Commit) -> None:
+    def _decide(self, draft: Draft, change: FateChange, commit: Commit) -> None:
         entry = draft.entry
         held = entry.open[change.item_id]
         entry.count(held.item, -1)
@@ -474,16 +468,19 @@ class Group:
         if has_details:
             self.batch.details[entry.number] = entry
 
-    def _note(self, entry: Entry, commit: Commit) -> None:
+    def _ask(self, draft: Draft, commit: Commit) -> None:
+        requests, batch = self._requests, self.batch
+        voids = commit.voids
+        closed = [] if voids is None else requests.void(draft.entry, voids, commit.at, batch)
+        draft.requests = closed + requests.make(draft.entry, commit.requests, batch)
+
+    def _deliver(self, entry: Entry, commit: Commit) -> None:
         at = microseconds(commit.at)
         for out in commit.deliveries:
             row = (entry.number, out.key, out.connector, out.channel, clean_text(out.text), at)
             self.batch.deliveries.append(row)
-        for line in commit.audit:
-            detail = _encode(line.detail).decode()
-            self.batch.audit.append((entry.id, entry.owner, at, line.action, detail))
 
-    def _announce(self, draft: _Draft) -> int:
+    def _announce(self, draft: Draft) -> int:
         self._counters.cursor += 1
         cursor, entry, records = self._counters.cursor, draft.entry, draft.records
         first: Any = None
@@ -491,6 +488,7 @@ class Group:
         if records:
             first, last = records[0].seq, records[-1].seq
         row = (cursor, entry.number, entry.owner, first, last, draft.numbers, None)
-        self.batch.changes.append(row)
+        asked = draft.requests
+        self.batch.changes.append((*row, [one.id for one in asked]) if asked else row)
         self._changes.append((cursor, draft))
         return cursor

@@ -8,6 +8,7 @@ from msgspec import Struct
 
 from retinue.ids import AgentId, OwnerId, ScheduleId
 from retinue.stores.port import Commit, NewAgent, Offset, Post
+from retinue.stores.request_port import Decision
 from retinue.stores.schedule_port import Firing, KeptSchedules, StoredSchedule
 from retinue.stores.whole import StoredAgent
 
@@ -98,6 +99,15 @@ class SkipTo(Operation):
 
     cursor: int
     name: ClassVar[str] = "restore"
+
+
+class SettleRequest(Operation):
+    """Decide a request and answer the agent that asked."""
+
+    agent_id: AgentId
+    decision: Decision
+    body: bytes  # of the answer
+    name: ClassVar[str] = "request"
 
 
 class Checkpoint(Operation):

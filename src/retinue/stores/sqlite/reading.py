@@ -12,20 +12,34 @@ from typing import Any, Concatenate, ParamSpec, TypeVar
 import msgspec
 
 from retinue.agents.inbox import Item
+from retinue.agents.request import Request
 from retinue.errors import NotFoundError, UsageError
 from retinue.ids import AgentId, ItemId, OwnerId
 from retinue.messages import AnyRecord, decode_record
 from retinue.stores.port import Agent, AgentPage, AgentQuery, Change
 from retinue.stores.sqlite.files import connect, store_error
 from retinue.stores.sqlite.queries import READING
-from retinue.stores.sqlite.rows import agent_of, item_of, state_mentions
+from retinue.stores.sqlite.rows import agent_of, item_of, request_of, state_mentions
 
 _encode = msgspec.json.encode
 _THREADS = 3
 _CANDIDATES = 16
 _MOST = (1 << 63) - 1
 
-FeedEntry = tuple[int, int, OwnerId, int | None, int | None, list[int], str | None]
+
+class FeedEntry(msgspec.Struct, array_like=True):
+    """What the feed holds of one change of one agent; requests only when there are any."""
+
+    cursor: int
+    agent: int
+    owner: OwnerId
+    first: int | None  # record
+    last: int | None
+    items: list[int]
+    deleted: str | None  # the agent's id
+    requests: list[str] = []
+
+
 _feed = msgspec.json.Decoder(list[FeedEntry])
 
 P = ParamSpec("P")
@@ -201,8 +215,8 @@ def _entries(
         row = connection.execute(READING["agent_number"], (agent_id, owner)).fetchone()
         wanted = -1 if row is None else row[0]
     for entry in feed_entries(connection, after):
-        if entry[2] == owner:
-            if agent_id is None or entry[1] == wanted or entry[6] == agent_id:
+        if entry.owner == owner:
+            if agent_id is None or entry.agent == wanted or entry.deleted == agent_id:
                 yield entry
 
 
@@ -210,7 +224,7 @@ def feed_entries(connection: sqlite3.Connection, after: int) -> Iterator[FeedEnt
     """Give the feed as it is stored."""
     for (body,) in connection.execute(READING["changes"], (after,)):
         for entry in _feed.decode(body):
-            if entry[0] > after:
+            if entry.cursor > after:
                 yield entry
 
 
@@ -219,31 +233,40 @@ def _resolve(connection: sqlite3.Connection, rows: Sequence[FeedEntry]) -> list[
     agents = {
         row[11]: agent_of(row)
         for row in connection.execute(
-            READING["agents_by_number"], (_text({row[1] for row in rows}),)
+            READING["agents_by_number"], (_text({row.agent for row in rows}),)
         )
     }
-    named = {number for row in rows for number in row[5]}
+    named = {number for row in rows for number in row.items}
     items = {
         row[0]: item_of(row)
         for row in connection.execute(READING["items_by_number"], (_text(named),))
     }
+    asked = _requests(connection, {request for row in rows for request in row.requests})
     changes: list[Change] = []
-    for cursor, number, owner, first, last, numbers, deleted in rows:
-        agent = agents.get(number)
-        if agent is None and deleted is None:
+    for row in rows:
+        agent = agents.get(row.agent)
+        if agent is None and row.deleted is None:
             continue
         changes.append(
             Change(
-                cursor=cursor,
-                agent_id=AgentId(deleted or "") if agent is None else agent.id,
-                owner=owner,
+                cursor=row.cursor,
+                agent_id=AgentId(row.deleted or "") if agent is None else agent.id,
+                owner=row.owner,
                 agent=agent,
-                records=_records(connection, number, first, last),
-                items=[items[key] for key in numbers if key in items] or (),
-                is_deleted=deleted is not None,
+                records=_records(connection, row.agent, row.first, row.last),
+                items=[items[key] for key in row.items if key in items] or (),
+                requests=[asked[key] for key in row.requests if key in asked] or (),
+                is_deleted=row.deleted is not None,
             )
         )
     return changes
+
+
+def _requests(connection: sqlite3.Connection, ids: set[str]) -> dict[str, Request]:
+    if not ids:
+        return {}
+    found = map(request_of, connection.execute(READING["load_requests"], (_text(ids),)))
+    return {request.id: request for request in found}
 
 
 def _records(

@@ -6,6 +6,7 @@ import msgspec
 
 from retinue.agents.descriptor import decode_descriptor
 from retinue.agents.inbox import Item, ItemBody, Sender
+from retinue.agents.request import Request
 from retinue.agents.state import decode_state
 from retinue.messages import SystemRecord, UserRecord, decode_record
 from retinue.stores.port import NewAgent, NewDelivery
@@ -30,6 +31,7 @@ class Restored:
         self.items: list[KeyedItem] = [(entry.item, entry.key, entry.digest) for entry in held]
         self.items += _ended_items(stored, self.records)
         self.items.sort(key=lambda entry: entry[0].seq)
+        self.requests = msgspec.json.decode(stored.requests, type=list[Request])
         self.deliveries = msgspec.json.decode(stored.outbox, type=list[NewDelivery])
 
 

@@ -8,6 +8,7 @@ import msgspec
 
 from retinue.agents.descriptor import decode_descriptor
 from retinue.agents.inbox import Item, ItemBody
+from retinue.agents.request import Request
 from retinue.agents.state import decode_state
 from retinue.stores.port import Agent, Delivery
 
@@ -15,6 +16,8 @@ Row = Sequence[Any]
 
 _EPOCH = datetime.fromtimestamp(0, UTC)
 _bodies = msgspec.json.Decoder(ItemBody)
+_requests = msgspec.json.Decoder(Request)
+_values = msgspec.json.Decoder(dict[str, Any])
 
 
 def microseconds(moment: datetime) -> int:
@@ -84,4 +87,19 @@ def delivery_of(row: Row) -> Delivery:
         text=text,
         attempts=attempts,
         due_at=moment(due),
+    )
+
+
+def request_of(row: Row) -> Request:
+    body, status, decided_at, decided_by, note, answers = row
+    request = _requests.decode(body)
+    if status == "pending":
+        return request
+    return msgspec.structs.replace(
+        request,
+        status=status,
+        decided_at=None if decided_at is None else moment(decided_at),
+        decided_by=decided_by,
+        note=note,
+        values={} if answers is None else _values.decode(answers),
     )

@@ -34,6 +34,7 @@ from retinue.stores.port import (
 )
 from retinue.stores.sqlite import reading
 from retinue.stores.sqlite.checkpoints import Checkpoints
+from retinue.stores.sqlite.drafts import Claimed
 from retinue.stores.sqlite.files import (
     DATABASE,
     DirectoryLock,
@@ -42,7 +43,6 @@ from retinue.stores.sqlite.files import (
     migrate,
     store_error,
 )
-from retinue.stores.sqlite.group import Claimed
 from retinue.stores.sqlite.operations import (
     Admit,
     Apply,
@@ -58,6 +58,7 @@ from retinue.stores.sqlite.operations import (
 )
 from retinue.stores.sqlite.queries import READING, WRITING
 from retinue.stores.sqlite.reading import Readers
+from retinue.stores.sqlite.requests import SqliteRequests
 from retinue.stores.sqlite.rows import Row, delivery_of, microseconds
 from retinue.stores.sqlite.schedules import SqliteSchedules
 from retinue.stores.sqlite.whole import SqliteWholeReader
@@ -93,6 +94,7 @@ class SqliteStore:
         self._refusal: StoreFullError | None = None
         self._refusal_counts_until = 0.0
         self._schedules = SqliteSchedules(self._future, self._write, self._read)
+        self._requests = SqliteRequests(self._future, self._write, self._read)
 
     async def open(self) -> None:
         self._loop = asyncio.get_running_loop()
@@ -156,6 +158,10 @@ class SqliteStore:
     @property
     def schedules(self) -> SqliteSchedules:
         return self._schedules
+
+    @property
+    def requests(self) -> SqliteRequests:
+        return self._requests
 
     @property
     def data_dir(self) -> Path:

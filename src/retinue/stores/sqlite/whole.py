@@ -42,9 +42,9 @@ class SqliteWholeReader:
         deleted: set[AgentId] = set()
         try:
             for entry in feed_entries(self._connection, after):
-                numbers.add(entry[1])
-                if entry[6] is not None:
-                    deleted.add(AgentId(entry[6]))
+                numbers.add(entry.agent)
+                if entry.deleted is not None:
+                    deleted.add(AgentId(entry.deleted))
         except sqlite3.Error as error:
             raise store_error(error, self._data) from error
         named = self._rows("ids_by_number", msgspec.json.encode(sorted(numbers)).decode())
@@ -81,7 +81,7 @@ class SqliteWholeReader:
         if not rows:
             return None
         owner, descriptor, definition, lifecycle, context_from, state = rows[0][:6]
-        last_seq, history, inbox, ended, outbox = rows[0][6:]
+        last_seq, history, inbox, ended, outbox, requests = rows[0][6:]
         return StoredAgent(
             id=agent_id,
             owner=owner,
@@ -95,6 +95,7 @@ class SqliteWholeReader:
             inbox=inbox.encode(),
             ended=ended.encode(),
             outbox=outbox.encode(),
+            requests=requests.encode(),
         )
 
     def _rows(self, name: str, *parameters: Any) -> list[Row]:

@@ -11,11 +11,12 @@ import msgspec
 from retinue.agents.descriptor import decode_descriptor, identity_of
 from retinue.errors import RetinueError, StoreDamagedError, StoreFullError
 from retinue.failpoints import IS_ARMED, reach
-from retinue.stores.port import Change, NewAgent, Post
+from retinue.stores.port import Change, Commit, NewAgent, Post
 from retinue.stores.sqlite.batch import Batch, prepare
 from retinue.stores.sqlite.checking import KnownKeys
+from retinue.stores.sqlite.drafts import Counters
 from retinue.stores.sqlite.files import connect, store_error
-from retinue.stores.sqlite.group import Counters, Group
+from retinue.stores.sqlite.group import Group
 from retinue.stores.sqlite.operations import (
     Admit,
     Apply,
@@ -29,8 +30,10 @@ from retinue.stores.sqlite.operations import (
     Restore,
     RestoreAll,
     ScheduleOperation,
+    SettleRequest,
 )
 from retinue.stores.sqlite.queries import READING, WRITING
+from retinue.stores.sqlite.requests import KnownRequests
 from retinue.stores.sqlite.rows import item_of
 from retinue.stores.sqlite.schedules import KnownSchedules
 from retinue.stores.sqlite.warm import WarmAgents
@@ -59,18 +62,15 @@ class Needs:
         self.identities: set[tuple[str, str]] = set()
         self.keys: set[tuple[str, str]] = set()
         self.schedules: list[ScheduleOperation] = []
+        self.requests: set[str] = set()
+        self.asking: set[str] = set()  # agents whose pending requests matter
         for operation in operations:
             self._add(operation)
 
     def _add(self, operation: Operation) -> None:
         match operation:
             case Apply(commit=commit):
-                if commit.agent_id not in self._warm:
-                    self.ids.add(commit.agent_id)
-                for post in commit.posts:
-                    self._add_post(post)
-                for new in commit.creates:
-                    self._add_new(new)
+                self._add_commit(commit)
             case Admit(post=post):
                 self._add_post(post)
             case Create(new=new):
@@ -85,6 +85,9 @@ class Needs:
                 self.ids.add(stored.id)
                 identity = identity_of(decode_descriptor(stored.descriptor))
                 self.identities.add((stored.owner, identity))
+            case SettleRequest(agent_id=agent_id, decision=decision):
+                self.ids.add(agent_id)
+                self.requests.add(decision.request_id)
             case ScheduleOperation():
                 self.schedules.append(operation)
                 if isinstance(operation, Fire):
@@ -92,6 +95,16 @@ class Needs:
                         self._add_post(post)
             case _:
                 pass
+
+    def _add_commit(self, commit: Commit) -> None:
+        if commit.agent_id not in self._warm:
+            self.ids.add(commit.agent_id)
+        if commit.voids is not None:
+            self.asking.add(commit.agent_id)
+        for post in commit.posts:
+            self._add_post(post)
+        for new in commit.creates:
+            self._add_new(new)
 
     def _add_post(self, post: Post) -> None:
         if isinstance(post.to, NewAgent):
@@ -247,6 +260,7 @@ class Writer:
             self._counters,
             self._known_keys(needs.keys),
             KnownSchedules(self._connection, needs.schedules),
+            KnownRequests(self._connection, needs.requests, needs.asking),
         )
 
     def _commit(self, batch: Batch, operations: Sequence[Operation]) -> None:

@@ -11,6 +11,6 @@ def read_queries(file: str) -> dict[str, str]:
     return {name.strip(): body.strip().removesuffix(";") for name, _, body in named}
 
 
-_SCHEDULES = read_queries("schedules.sql")
-READING = read_queries("reading.sql") | _SCHEDULES
-WRITING = read_queries("writing.sql") | _SCHEDULES
+_BOTH = read_queries("schedules.sql") | read_queries("requests.sql")
+READING = read_queries("reading.sql") | _BOTH
+WRITING = read_queries("writing.sql") | _BOTH

@@ -208,6 +208,13 @@ SELECT
             SELECT * FROM deliveries WHERE agent = agents.number AND done_at IS NULL
             ORDER BY number
         )
+    ),
+    (
+        SELECT json_group_array(json(CAST(body AS TEXT)))
+        FROM (
+            SELECT * FROM requests WHERE agent = agents.number AND status = 'pending'
+            ORDER BY number
+        )
     )
 FROM agents
 WHERE id = ?1;

@@ -1,0 +1,190 @@
+"""Questions to the owner: decided once, expired in time, and answered to the agent that asked."""
+
+import asyncio
+import json
+import logging
+from collections.abc import Mapping, Sequence
+from typing import Any, Literal
+
+from retinue.agents.form import checked_values
+from retinue.agents.inbox import Answer, ItemBody, Sender
+from retinue.agents.request import Request
+from retinue.clock import Clock
+from retinue.errors import ConflictError, NotFoundError, StoreError, UsageError
+from retinue.failpoints import reach
+from retinue.ids import OwnerId, RequestId, new_item_id
+from retinue.messages import clean_text
+from retinue.stores.port import Change, Store
+from retinue.stores.request_port import Decision
+
+logger = logging.getLogger(__name__)
+
+Verdict = Literal["allow", "deny"]
+Decided = Literal["allowed", "denied", "answered", "expired"]
+
+_BATCH = 100
+_RETRY_SECONDS = 1.0
+
+
+class Requests:
+    """All requests of one process; the store holds them, this decides and expires them."""
+
+    def __init__(self, store: Store, clock: Clock) -> None:
+        self._store = store
+        self._clock = clock
+        self._news = asyncio.Event()
+        self._task: asyncio.Task[None] | None = None
+
+    def start(self) -> None:
+        self._task = asyncio.create_task(self._expire())
+
+    async def stop(self) -> None:
+        if self._task is not None:
+            self._task.cancel()
+            await asyncio.gather(self._task, return_exceptions=True)
+
+    def follow(self, changes: Sequence[Change]) -> None:
+        """Look again when the next one expires, if that may have changed."""
+        if any(change.requests for change in changes):
+            self._news.set()
+
+    async def decide(
+        self,
+        owner: OwnerId,
+        request_id: RequestId,
+        verdict: Verdict,
+        *,
+        by: str,
+        note: str = "",
+        values: Mapping[str, Any] | None = None,
+    ) -> Request:
+        """Decide a request of this owner, once. Raises what `RequestStore.settle` raises."""
+        request = await self._store.requests.get(owner, request_id)
+        if values and (request.kind != "question" or verdict == "deny"):
+            raise UsageError("values: only a question that is answered takes values")
+        filled: dict[str, Any] = {}
+        status: Decided = "allowed" if verdict == "allow" else "denied"
+        if request.kind == "question" and verdict == "allow":
+            status = "answered"
+            if request.status == "pending":
+                filled = checked_values(request.asked.fields, values or {})
+        return await self._settle(request, status, by, clean_text(note.strip()), filled)
+
+    async def _settle(
+        self, request: Request, status: Decided, by: str, note: str, values: dict[str, Any]
+    ) -> Request:
+        decision = Decision(
+            owner=request.owner,
+            request_id=request.id,
+            status=status,
+            by=by,
+            at=self._clock.now(),
+            item_id=new_item_id(),
+            answer=answer_to(request, status, note, values),
+            note=note,
+            values=values,
+        )
+        reach("decide:before")
+        settled = await self._store.requests.settle(decision)
+        reach("decide:after")
+        return settled
+
+    async def _expire(self) -> None:
+        while True:
+            self._news.clear()
+            try:
+                seconds = await self._expire_due()
+            except StoreError as error:
+                logger.error("requests expire later: %s", error)
+                seconds = _RETRY_SECONDS
+            sleep = None if seconds is None else asyncio.ensure_future(self._clock.sleep(seconds))
+            news = asyncio.ensure_future(self._news.wait())
+            waiting = {news} if sleep is None else {news, sleep}
+            try:
+                await asyncio.wait(waiting, return_when=asyncio.FIRST_COMPLETED)
+            finally:
+                for task in waiting:
+                    task.cancel()
+
+    async def _expire_due(self) -> float | None:
+        """Expire what is due; gives the seconds until the next is, if there is any."""
+        while due := await self._store.requests.due(self._clock.now(), _BATCH):
+            for request in due:
+                try:
+                    await self._settle(request, "expired", "", "", {})
+                except (ConflictError, NotFoundError):
+                    continue  # somebody was faster
+        earliest = await self._store.requests.earliest()
+        if earliest is None:
+            return None
+        return max(0.0, (earliest - self._clock.now()).total_seconds())
+
+
+def answer_to(request: Request, status: Decided, note: str, values: Mapping[str, Any]) -> ItemBody:
+    """The call's result, and the words for an agent whose call waits no longer."""
+    result, told = _TEXTS[request.kind](request, status, values)
+    if note:
+        result, told = f"{result} They said: {note}", f"{told} They said: {note}"
+    is_granted = status == "allowed"
+    return ItemBody(
+        text=told,
+        sender=Sender(type="engine"),
+        answer=Answer(
+            call=request.call,
+            request=request.id,
+            text=result,
+            status="ok" if status in ("allowed", "answered") else _STATUS[status],
+            runs=is_granted and request.kind == "approval",
+            grants=[request.asked.permission]
+            if is_granted and request.kind == "permission"
+            else [],
+            approves=[request.digest] if is_granted and request.kind == "approval" else [],
+        ),
+    )
+
+
+_STATUS: Mapping[str, Literal["refused", "error"]] = {"denied": "refused", "expired": "error"}
+_EXPIRED = "Expired: nobody decided in time. It was not denied; ask again if it still matters."
+
+
+def _permission(request: Request, status: Decided, values: Mapping[str, Any]) -> tuple[str, str]:
+    del values
+    tag = request.asked.permission
+    about = f"About your request for {tag}:"
+    match status:
+        case "allowed":
+            return f"Granted: you hold {tag} from now on.", f"{about} it was granted; you hold it."
+        case "denied":
+            return f"Denied by the owner: {tag}.", f"{about} it was denied by the owner."
+        case _:
+            return _EXPIRED, f"{about} {_EXPIRED}"
+
+
+def _approval(request: Request, status: Decided, values: Mapping[str, Any]) -> tuple[str, str]:
+    del values
+    asked = request.asked
+    arguments = json.dumps(asked.arguments, ensure_ascii=False)
+    about = f"About the call of {asked.tool} that waited for approval (arguments: {arguments}):"
+    match status:
+        case "allowed":
+            again = "call it again with exactly these arguments and it runs, once"
+            return "Approved.", f"{about} it was approved and has not run; {again}."
+        case "denied":
+            return f"Denied by the owner: {asked.tool} was not run.", f"{about} it was denied."
+        case _:
+            return f"{asked.tool} was not run. {_EXPIRED}", f"{about} {_EXPIRED}"
+
+
+def _question(request: Request, status: Decided, values: Mapping[str, Any]) -> tuple[str, str]:
+    about = f"About your question {request.asked.title!r}:"
+    match status:
+        case "answered":
+            filled = json.dumps(dict(values), ensure_ascii=False)
+            return filled, f"{about} the owner answered {filled}"
+        case "expired":
+            return _EXPIRED, f"{about} {_EXPIRED}"
+        case _:
+            return "The owner declined to answer.", f"{about} the owner declined to answer."
+
+
+_TEXTS = {"permission": _permission, "approval": _approval, "question": _question}

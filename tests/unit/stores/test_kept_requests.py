@@ -1,0 +1,51 @@
+"""What agents asked survives the database, and goes along with an export."""
+
+from pathlib import Path
+
+from retinue.ids import LOCAL_OWNER, OwnerId, RequestId
+from retinue.stores.folders.archive import export_to, import_from
+from retinue.stores.folders.comparing import compare
+from retinue.stores.folders.mirror import Mirror
+from retinue.stores.folders.rebuilding import open_or_rebuild
+from retinue.stores.sqlite.store import SqliteStore
+from retinue.testing.store_request_contract import a_decision, a_request, asking
+
+
+def lose_database(data: Path) -> None:
+    for path in data.glob("retinue.db*"):
+        path.unlink()
+
+
+async def test_a_pending_request_survives_the_loss_of_the_database(tmp_path: Path) -> None:
+    store = SqliteStore(tmp_path)
+    await store.open()
+    mirror = Mirror(store)
+    await mirror.start()
+    runner = await asking(store, "q1", "q2")
+    await store.requests.settle(a_decision("q2"))
+    await mirror.stop()
+    assert await compare(store, tmp_path) == []
+    await store.close()
+    lose_database(tmp_path)
+    again = SqliteStore(tmp_path)
+    await open_or_rebuild(again)
+    assert await again.requests.list(LOCAL_OWNER) == [a_request(runner.id)]
+    assert (await again.requests.settle(a_decision())).status == "allowed"
+    items = await again.open_items(LOCAL_OWNER, runner.id)
+    assert [item.kind for item in items] == ["answer", "answer"]
+    await again.close()
+
+
+async def test_an_imported_request_is_the_new_owner_s(tmp_path: Path) -> None:
+    store = SqliteStore(tmp_path / "old")
+    await store.open()
+    runner = await asking(store)
+    await export_to(tmp_path / "all.tar.gz", store, tmp_path / "old", [runner.id])
+    await store.close()
+    other = SqliteStore(tmp_path / "new")
+    await other.open()
+    bob = OwnerId("bob")
+    await import_from(tmp_path / "all.tar.gz", other, tmp_path / "new", owner=bob)
+    assert (await other.requests.get(bob, RequestId("q1"))).owner == "bob"
+    assert (await other.requests.settle(a_decision(owner=bob))).status == "allowed"
+    await other.close()
