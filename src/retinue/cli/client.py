@@ -8,7 +8,7 @@ from msgspec import Struct, field
 
 from retinue.agents.descriptor import Kind
 from retinue.agents.state import TokenSnapshot, TokenStats
-from retinue.events import AgentView, Event, ItemView
+from retinue.events import AgentView, Event, ItemView, WaitView
 from retinue.messages import AnyRecord, FileReference
 from retinue.models.port import Models
 
@@ -99,6 +99,7 @@ class MessageView(ItemView, frozen=True, kw_only=True):
     position: int = 0
     reply: str = ""
     waiting_until: datetime | None = None
+    waits: list[WaitView] = field(default_factory=list[WaitView])
 
 
 class Place(_View, frozen=True, kw_only=True):

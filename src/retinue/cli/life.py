@@ -5,6 +5,7 @@ from datetime import datetime
 from retinue.cli.client import MessageView
 from retinue.cli.printing import one_line
 from retinue.cli.wording import ago, lasting, moment, plural
+from retinue.events import WaitView
 
 _EXCERPT = 200
 _ENDINGS = {
@@ -49,9 +50,21 @@ def _whereabouts(message: MessageView, now: datetime) -> str:
     if message.fate == "queued":
         before = plural(message.position, "message") if message.position else "nothing"
         return f"now       queued, with {before} before it{reason}"
+    if message.waits:
+        awaited = "; ".join(awaited_line(wait, now) for wait in message.waits)
+        return f"now       waiting for {awaited}"
     if message.fate == "waiting":
         return f"now       waiting{reason}"
     return f"now       being worked on{reason}"
+
+
+def awaited_line(wait: WaitView, now: datetime) -> str:
+    """Whom or what a turn waits for, and how long."""
+    until = f" until {moment(wait.until, now)}" if wait.until else ""
+    if wait.agent_id is None:
+        return f"{wait.reason}{until}"
+    about = f" (message {wait.item_id})" if wait.item_id else ""
+    return f"agent {wait.agent_id}{about}{until}"
 
 
 def sender_line(sender: dict[str, object]) -> str:

@@ -24,7 +24,7 @@ from retinue.cli.client import (
     TreeBranch,
 )
 from retinue.engine.families import Branch, ancestors_of, tree_of
-from retinue.engine.views import item_view
+from retinue.engine.views import item_view, wait_view
 from retinue.errors import NotFoundError, StoreError
 from retinue.ids import LOCAL_OWNER, AgentId, ItemId
 from retinue.stores.port import AgentQuery
@@ -175,6 +175,7 @@ class LocalClient:
             position=outcome.position,
             reply=outcome.reply,
             waiting_until=outcome.waiting_until,
+            waits=[wait_view(wait) for wait in outcome.waits],
         )
 
     async def history(self, agent_id: str, *, after: int, limit: int) -> "Sequence[AnyRecord]":

@@ -4,9 +4,10 @@ from collections.abc import Iterator
 from datetime import datetime
 
 from retinue.cli.client import AgentTree, TreeBranch
+from retinue.cli.life import awaited_line
 from retinue.cli.printing import one_line
-from retinue.cli.wording import moment, plural
-from retinue.events import AgentView, WaitView
+from retinue.cli.wording import plural
+from retinue.events import AgentView
 
 _NAME = 40
 
@@ -41,15 +42,4 @@ def _agent_lines(
     queue = f", {plural(agent.queued, 'message')} queued" if agent.queued else ""
     yield f"{indent}{mark}{one_line(str(named), _NAME)}  {agent.id}  {life}{queue}"
     for wait in agent.waits:
-        yield f"{indent}   waits for {_awaited(wait)}{_until(wait, now)}"
-
-
-def _awaited(wait: WaitView) -> str:
-    if wait.agent_id is not None:
-        about = f" (message {wait.item_id})" if wait.item_id else ""
-        return f"{wait.agent_id}{about}"
-    return wait.reason
-
-
-def _until(wait: WaitView, now: datetime) -> str:
-    return f" until {moment(wait.until, now)}" if wait.until else ""
+        yield f"{indent}   waits for {awaited_line(wait, now)}"

@@ -278,8 +278,8 @@ class Engine:
         """The tools that this agent may call."""
         agent = await self.store.agent(owner, agent_id)
         await self.following.definitions()
-        definition = self.catalog.definition(agent.definition)
-        plan = make_plan(definition, await self.toolbox.tools(), self.settings.model)
+        tools = await self.toolbox.tools()
+        plan = make_plan(self.catalog, agent.definition, tools, self.settings.model)
         return list(plan.tools.values())
 
     # -- working

@@ -31,20 +31,18 @@ class Equipment:
         limits: Limits,
         default_model: str,
     ) -> None:
-        self._catalog = catalog
         self._following = following
         self._toolbox = toolbox
         self._models = models
         self._clock = clock
         self.limits = limits
-        self._planner = Planner(default_model)
+        self._planner = Planner(catalog, default_model)
         self._known_models: dict[str, Model] = {}
         self.tools: Mapping[str, Tool] = {}
         self._tools_until = float("-inf")
 
     def plan(self, warm: Warm) -> Plan:
-        definition = self._catalog.definition(warm.definition)
-        plan = self._planner.plan(definition, self.tools)
+        plan = self._planner.plan(warm.definition, self.tools)
         warm.overhead = plan.overhead
         return plan
 

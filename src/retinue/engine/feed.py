@@ -4,6 +4,7 @@ import asyncio
 from collections.abc import AsyncIterator, Sequence
 from typing import Protocol
 
+from retinue.engine.helpers import Helpers
 from retinue.engine.views import IsInMemory, change_before, cursor_of, events_of
 from retinue.errors import RetinueError
 from retinue.events import CommittedEvent, Event, HelloEvent, LiveEvent, ResyncEvent
@@ -38,12 +39,19 @@ class _Reader:
     def __init__(self, owner: OwnerId, agent_id: AgentId | None) -> None:
         self.owner = owner
         self.agent_id = agent_id
+        self.helpers = Helpers(agent_id) if agent_id is not None else None
         self.queue: asyncio.Queue[Change | LiveEvent | None] = asyncio.Queue(_QUEUE)
         self.is_live = False  # committed changes are queued from the start, live output later
         self.has_lagged = False
 
     def wants(self, owner: OwnerId, agent_id: str) -> bool:
         return owner == self.owner and (self.agent_id is None or self.agent_id == agent_id)
+
+    def hears(self, owner: OwnerId, agent_id: AgentId) -> bool:
+        """Whether it is shown the agent's live output: also of whom its own agent waits for."""
+        if self.wants(owner, agent_id):
+            return True
+        return owner == self.owner and self.helpers is not None and agent_id in self.helpers
 
     def offer(self, thing: Change | LiveEvent | None) -> None:
         try:
@@ -73,10 +81,12 @@ class Feed:
             for change in changes:
                 if reader.wants(change.owner, change.agent_id):
                     reader.offer(change)
+                if reader.helpers is not None and change.agent is not None:
+                    reader.helpers.follow(change.agent)
 
     def live(self, owner: OwnerId, agent_id: AgentId, event: LiveEvent) -> None:
         for reader in self._readers:
-            if reader.is_live and reader.wants(owner, agent_id):
+            if reader.is_live and reader.hears(owner, agent_id):
                 reader.offer(event)
 
     def streams(self, response: Streamed) -> None:
@@ -103,6 +113,8 @@ class Feed:
         reader = _Reader(owner, agent_id)
         self._readers.add(reader)  # before the replay: what is committed meanwhile is queued
         try:
+            if reader.helpers is not None:
+                await reader.helpers.read(self._store, owner)
             if after is None:
                 seen = cursor_of(await self._store.cursor())
                 streamed = self._begin_live(reader)
@@ -127,7 +139,7 @@ class Feed:
         return [
             event
             for response in self._streamed.values()
-            if reader.wants(response.owner, response.agent_id)
+            if reader.hears(response.owner, response.agent_id)
             for event in response.so_far()
         ]
 

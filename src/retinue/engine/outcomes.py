@@ -1,12 +1,14 @@
 """What became of an item, and waiting for it."""
 
 import asyncio
+from collections.abc import Sequence
 from datetime import datetime
 
 from msgspec import Struct
 
 from retinue.agents.fate import is_final
 from retinue.agents.inbox import Item
+from retinue.agents.state import Suspension
 from retinue.engine.replies import reply_text
 from retinue.errors import NotFoundError
 from retinue.ids import AgentId, ItemId, OwnerId
@@ -20,7 +22,8 @@ class Outcome(Struct, frozen=True, kw_only=True):
     item: Item
     position: int  # 0 when running or final
     reply: str  # the answering text, or in words what happened instead
-    waiting_until: datetime | None = None
+    waiting_until: datetime | None = None  # the next try of the model call
+    waits: Sequence[Suspension] = ()  # what its turn waits for
 
 
 class _Ended(Struct, frozen=True):
@@ -55,12 +58,16 @@ class Outcomes:
         record = None
         if item.reply_seq is not None:
             record = await self._store.record(owner, item.agent_id, item.reply_seq)
-        until = None
-        if item.fate == "running":
+        turn = None
+        if item.fate in ("running", "waiting"):
             turn = (await self._store.agent(owner, item.agent_id)).state.turn
-            until = turn.retry_at if turn else None
+        is_its_own = turn is not None and item.id in turn.items
         return Outcome(
-            item=item, position=position, reply=_words(item, record), waiting_until=until
+            item=item,
+            position=position,
+            reply=_words(item, record),
+            waiting_until=turn.retry_at if turn is not None and is_its_own else None,
+            waits=turn.suspended if turn is not None and is_its_own else (),
         )
 
     async def _ending(self, owner: OwnerId, item: Item, seconds: float) -> _Ended | None:

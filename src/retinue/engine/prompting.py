@@ -5,18 +5,27 @@ from dataclasses import dataclass
 
 from retinue.agents.context import neutral
 from retinue.agents.tokens import json_characters
+from retinue.definitions.catalog import Catalog
 from retinue.definitions.definition import Definition
 from retinue.definitions.prompt import Prompt
 from retinue.definitions.scoping import SYSTEM_PREFIX, effective
+from retinue.engine.peers import peers_of
 from retinue.models.port import ToolSpec
 from retinue.tools.port import Tool
 
 GLOBAL_DEFAULT = "You are a helpful assistant."
+MESSAGE_TOOL = "agents_message"
+HOW_TO_ASK = (
+    "Use agents_message to ask one of them to do something: it works in a session of its own and "
+    "knows only what you write. Mode sync gives you its answer as the result. Mode async goes on "
+    "at once, and the outcome comes later as a message. Several calls of one response run at the "
+    "same time."
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Plan:
-    """How a definition calls its model; the same for all agents of one revision."""
+    """How a definition calls its model; the same for all agents of one revision of the files."""
 
     definition: Definition
     models: Sequence[str]  # the first that answers is used
@@ -27,22 +36,25 @@ class Plan:
 
 
 class Planner:
-    """Makes plans and keeps each until the definition or the tools change."""
+    """Makes plans and keeps each until any definition or the tools change."""
 
-    def __init__(self, default_model: str) -> None:
+    def __init__(self, catalog: Catalog, default_model: str) -> None:
+        self._catalog = catalog
         self._default_model = default_model
-        self._plans: dict[str, tuple[str, Mapping[str, Tool], Plan]] = {}
+        self._plans: dict[str, tuple[int, Mapping[str, Tool], Plan]] = {}
 
-    def plan(self, definition: Definition, tools: Mapping[str, Tool]) -> Plan:
-        kept = self._plans.get(definition.name)
-        if kept is not None and kept[0] == definition.revision and kept[1] is tools:
+    def plan(self, name: str, tools: Mapping[str, Tool]) -> Plan:
+        revision = self._catalog.revision
+        kept = self._plans.get(name)
+        if kept is not None and kept[0] == revision and kept[1] is tools:
             return kept[2]
-        plan = make_plan(definition, tools, self._default_model)
-        self._plans[definition.name] = (definition.revision, tools, plan)
+        plan = make_plan(self._catalog, name, tools, self._default_model)
+        self._plans[name] = (revision, tools, plan)
         return plan
 
 
-def make_plan(definition: Definition, tools: Mapping[str, Tool], default_model: str) -> Plan:
+def make_plan(catalog: Catalog, name: str, tools: Mapping[str, Tool], default_model: str) -> Plan:
+    definition = catalog.definition(name)
     prompt = definition.side_a.prompt
     allowed = {
         tool.name: tool
@@ -53,7 +65,8 @@ def make_plan(definition: Definition, tools: Mapping[str, Tool], default_model: 
         ToolSpec(name=tool.name, description=neutral(tool.description), parameters=tool.parameters)
         for tool in allowed.values()
     ]
-    system = system_prompt(definition, prompt, list(allowed.values()))
+    peers = peers_of(definition, catalog.definitions()) if MESSAGE_TOOL in allowed else ()
+    system = system_prompt(definition, prompt, list(allowed.values()), peers)
     overhead = len(system) + sum(
         len(spec.name) + len(spec.description) + json_characters(spec.parameters) for spec in specs
     )
@@ -69,10 +82,19 @@ def make_plan(definition: Definition, tools: Mapping[str, Tool], default_model: 
     )
 
 
-def system_prompt(definition: Definition, prompt: Prompt, tools: Sequence[Tool]) -> str:
+def system_prompt(
+    definition: Definition,
+    prompt: Prompt,
+    tools: Sequence[Tool],
+    peers: Sequence[Definition] = (),
+) -> str:
     """Put the sections together: what never changes first, so that prompt caches hold."""
     values = {**prompt.env, **definition.env}
-    sections = [base_prompt(definition, prompt.render(values)), tools_section(tools)]
+    sections = [
+        base_prompt(definition, prompt.render(values)),
+        tools_section(tools),
+        agents_section(peers),
+    ]
     return "\n\n".join(section for section in sections if section)
 
 
@@ -91,6 +113,21 @@ def tools_section(tools: Sequence[Tool]) -> str:
         if not tool.name.startswith(SYSTEM_PREFIX)
     ]
     return "\n".join(["Available tools:", *lines]) if lines else ""
+
+
+def agents_section(peers: Sequence[Definition]) -> str:
+    """Whom the model can ask, and how."""
+    if not peers:
+        return ""
+    lines = [f"- {peer.name}: {neutral(_introduced(peer))}" for peer in peers]
+    return "\n".join(["Available agents:", *lines, "", HOW_TO_ASK])
+
+
+def _introduced(peer: Definition) -> str:
+    description = _first_line(peer.description)
+    if not description or description == peer.display_name:
+        return peer.display_name
+    return f"{peer.display_name} - {description}"
 
 
 def _first_line(text: str) -> str:

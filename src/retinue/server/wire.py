@@ -7,7 +7,7 @@ import msgspec
 from msgspec import UNSET, Meta, Struct, UnsetType, field
 
 from retinue.agents.state import TokenSnapshot, TokenStats
-from retinue.events import AgentView, ItemView, RequestView
+from retinue.events import AgentView, ItemView, RequestView, WaitView
 
 Kind = Literal["user", "cron", "heartbeat", "system", "subagent", "swarm", "permanent"]
 AgentName = Annotated[str, Meta(min_length=1, max_length=200)]
@@ -280,6 +280,7 @@ class MessageAnswer(ItemView, frozen=True, kw_only=True, omit_defaults=False):
     position: int = 0
     reply: str = ""
     waiting_until: datetime | None = None
+    waits: list[WaitView] = field(default_factory=list[WaitView])
 
 
 class MessageList(Answer, frozen=True, kw_only=True):

@@ -16,7 +16,7 @@ from retinue.cli.printing import one_line, safe
 from retinue.cli.transcript import RunningTool, Streamed, Transcript
 from retinue.cli.wording import ago, arguments_line, descriptor_line, lasting, size
 from retinue.errors import DefinitionError, UsageError
-from retinue.events import ItemView
+from retinue.events import ItemView, WaitView
 
 NOW = datetime(2026, 3, 1, 12, tzinfo=UTC)
 
@@ -119,6 +119,13 @@ def test_the_life_of_a_queued_message_tells_its_place() -> None:
 def test_the_life_of_a_retried_message_tells_the_next_try() -> None:
     lines = "\n".join(life_of(message("running", waiting_until=NOW + timedelta(seconds=8)), NOW))
     assert "the next try is at" in lines
+
+
+def test_the_life_of_a_waiting_message_tells_who_works_on_it_and_how_long() -> None:
+    until = NOW + timedelta(minutes=5)
+    wait = WaitView(call="c", reason="child", agent_id="a2", item_id="m2", until=until)
+    lines = life_of(message("waiting", reason="child", waits=[wait]), NOW)
+    assert lines[-1].startswith("now       waiting for agent a2 (message m2) until ")
 
 
 def test_the_life_of_an_answered_message_ends_with_the_answer() -> None:

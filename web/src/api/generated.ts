@@ -251,6 +251,7 @@ export type MessageAnswer = {
   silent: boolean;
   text: string;
   waitingUntil: string | null;
+  waits: Array<WaitView>;
 };
 
 /** Messages without a final fate, in the order of admission. */

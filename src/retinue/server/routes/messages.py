@@ -10,7 +10,7 @@ from starlette.responses import Response
 
 from retinue.agents.inbox import Sender
 from retinue.engine.outcomes import Outcome
-from retinue.engine.views import item_view
+from retinue.engine.views import item_view, wait_view
 from retinue.errors import NotFoundError, RetinueError, UsageError
 from retinue.ids import ItemId
 from retinue.messages import FileReference
@@ -98,6 +98,7 @@ def message_answer(outcome: Outcome) -> MessageAnswer:
         position=outcome.position,
         reply=outcome.reply,
         waiting_until=outcome.waiting_until,
+        waits=[wait_view(wait) for wait in outcome.waits],
     )
 
 
