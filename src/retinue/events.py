@@ -99,6 +99,84 @@ class AgentView(Struct, frozen=True, kw_only=True, rename="camel", omit_defaults
     attributes: dict[str, Any] = {}
 
 
+class SlotView(Struct, frozen=True, kw_only=True, rename="camel"):
+    """One time of a schedule, and what became of it."""
+
+    due_at: datetime
+    at: datetime
+    status: Literal["fired", "run_now", "skipped_overlap", "skipped_missed", "failed"]
+    reason: str
+    message_id: str | None
+    agent_id: str | None
+    fate: str | None
+    fate_reason: str
+    ended_at: datetime | None
+
+
+class WatchView(Struct, frozen=True, kw_only=True, rename="camel"):
+    """What is looked at, and how the last look went."""
+
+    kind: Literal["file", "command", "url", "list"]
+    what: str
+    checked_at: datetime | None
+    changed_at: datetime | None
+    problem: str
+
+
+class ScheduleView(Struct, frozen=True, kw_only=True, rename="camel"):
+    """A schedule as doors show it."""
+
+    id: str
+    title: str
+    prompt: str
+    state: Literal["waiting", "running", "paused", "done"]
+    cron: str | None
+    at: datetime | None
+    timezone: str
+    catch_up: Literal["skip", "once"]
+    definition: str | None
+    target: str | None
+    report_to: str | None
+    watch: WatchView | None
+    paused: bool
+    source: Literal["settings", "tool", "http"]
+    created_at: datetime
+    next_at: datetime | None
+    last: SlotView | None
+    problem: str
+
+
+class TaskView(Struct, frozen=True, kw_only=True, rename="camel"):
+    """A heartbeat task as doors show it."""
+
+    id: str
+    title: str
+    prompt: str
+    every_seconds: float
+    watch: WatchView | None
+    next_at: datetime | None
+    last_run_at: datetime | None
+
+
+class TaskProblemView(Struct, frozen=True, kw_only=True, rename="camel"):
+    """A file of the heartbeat that does not load."""
+
+    file: str
+    message: str
+    using_last_good: bool
+
+
+class HeartbeatView(Struct, frozen=True, kw_only=True, rename="camel"):
+    """The heartbeat: its tasks, its last batches, and what is wrong with it."""
+
+    enabled: bool
+    tasks: list[TaskView]
+    problems: list[TaskProblemView]
+    runs: list[SlotView]
+    agent_id: str | None
+    problem: str
+
+
 class AgentEvent(_Event, frozen=True, kw_only=True, tag="agent"):
     """An agent was created or something about it changed."""
 

@@ -30,6 +30,7 @@ from retinue.server.routes import (
     login,
     messages,
     permissions,
+    schedules,
 )
 from retinue.server.sessions import EndedSessions
 from retinue.server.statics import STATIC_DIR, WebApp
@@ -54,6 +55,7 @@ ENDPOINTS: list[AnyEndpoint] = [
     *files.ENDPOINTS,
     *events.ENDPOINTS,
     *definitions.ENDPOINTS,
+    *schedules.ENDPOINTS,
     *login.ENDPOINTS,
     Endpoint(
         method="GET",

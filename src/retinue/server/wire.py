@@ -7,7 +7,7 @@ import msgspec
 from msgspec import UNSET, Meta, Struct, UnsetType, field
 
 from retinue.agents.state import TokenSnapshot, TokenStats
-from retinue.events import AgentView, ItemView, RequestView, WaitView
+from retinue.events import AgentView, ItemView, RequestView, ScheduleView, SlotView, WaitView
 
 Kind = Literal["user", "cron", "heartbeat", "system", "subagent", "swarm", "permanent"]
 AgentName = Annotated[str, Meta(min_length=1, max_length=200)]
@@ -320,6 +320,87 @@ class Verdict(Asked, frozen=True, kw_only=True):
     decision: Literal["allow", "deny"]
     note: Annotated[str, Meta(max_length=2000)] = ""
     values: dict[str, Any] = {}
+
+
+# ---------------------------------------------------------------- schedules
+
+Title = Annotated[str, Meta(min_length=1, max_length=200)]
+Prompt = Annotated[str, Meta(min_length=1, max_length=50_000)]
+CronLine = Annotated[str, Meta(min_length=1, max_length=200)]
+When = Annotated[str, Meta(min_length=1, max_length=100)]
+
+
+class WatchOrder(Asked, frozen=True, kw_only=True):
+    """What to look at before anybody is woken; one of these."""
+
+    file: FilePath | None = None
+    command: Annotated[str, Meta(min_length=1, max_length=10_000)] | None = None
+    url: Annotated[str, Meta(min_length=1, max_length=4096)] | None = None
+    list: Annotated[str, Meta(min_length=1, max_length=200)] | None = None
+
+
+class NewSchedule(Asked, frozen=True, kw_only=True):
+    """What is to happen: again and again with `cron`, once with `at`."""
+
+    title: Title
+    prompt: Prompt
+    cron: CronLine | None = None
+    at: When | None = None
+    timezone: When | None = None
+    catch_up: Literal["skip", "once"] = "skip"
+    definition: DefinitionName | None = None
+    target: AgentKey | None = None
+    report_to: AgentKey | None = None
+    watch: WatchOrder | None = None
+    paused: bool = False
+    key: Annotated[str, Meta(min_length=1, max_length=256)] | None = None
+
+
+class ScheduleChanges(Asked, frozen=True, kw_only=True):
+    """What to change; absent stays, null clears."""
+
+    title: Title | UnsetType = UNSET
+    prompt: Prompt | UnsetType = UNSET
+    cron: CronLine | UnsetType = UNSET
+    at: When | UnsetType = UNSET
+    timezone: When | UnsetType = UNSET
+    catch_up: Literal["skip", "once"] | UnsetType = UNSET
+    definition: DefinitionName | UnsetType | None = UNSET
+    watch: WatchOrder | UnsetType | None = UNSET
+    paused: bool | UnsetType = UNSET
+
+
+class ScheduleList(Answer, frozen=True, kw_only=True):
+    """All schedules, the next one due first."""
+
+    schedules: list[ScheduleView]
+    timezone: str
+
+
+class RunsQuery(Asked, frozen=True, kw_only=True):
+    """How many of the last times."""
+
+    limit: Annotated[int, Meta(ge=1, le=500)] = 50
+
+
+class RunList(Answer, frozen=True, kw_only=True):
+    """What became of a schedule's times, the newest first."""
+
+    runs: list[SlotView]
+
+
+class HeartbeatOrder(Asked, frozen=True, kw_only=True):
+    """Which tasks to run; without names, all of them."""
+
+    tasks: Annotated[list[Title], Meta(max_length=200)] = []
+
+
+class HeartbeatRun(Answer, frozen=True, kw_only=True):
+    """Whether a batch was begun; none is while one is running."""
+
+    applied: bool
+    message_id: str | None
+    agent_id: str | None
 
 
 # ---------------------------------------------------------------- history, files, events

@@ -7,7 +7,7 @@ from typing import Protocol
 
 from retinue.agents.watch import Watch
 from retinue.errors import NotFoundError, RefusedError, UsageError
-from retinue.ids import AgentId, OwnerId
+from retinue.ids import LOCAL_OWNER, AgentId, OwnerId
 from retinue.messages import clean_text
 from retinue.settings.sections import ToolsSettings
 from retinue.tools.grants import NETWORK
@@ -61,6 +61,9 @@ class WatchProbe:
         self._sandbox = Sandbox(SandboxLimits(seconds=_COMMAND_SECONDS))
 
     async def look(self, watch: Watch, *, owner: OwnerId, agent_id: AgentId | None) -> str:
+        is_of_project = agent_id is None and (watch.file or watch.command)
+        if is_of_project and owner != LOCAL_OWNER:
+            raise RefusedError("only the operator watches what is in the project")
         if watch.file is not None:
             text = await self._file(watch.file, agent_id)
         elif watch.command is not None:

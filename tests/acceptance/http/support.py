@@ -96,6 +96,12 @@ class Door:
         assert answer.status_code == 201, answer.text
         return answer.json()["id"]
 
+    async def schedule(self, **fields: Any) -> dict[str, Any]:
+        body = {"title": "Daily", "prompt": "tick", "cron": "0 8 * * *", "timezone": "UTC"}
+        answer = await self.client.post("/api/schedules", json={**body, **fields})
+        assert answer.status_code == 201, answer.text
+        return answer.json()
+
     async def say(self, agent_id: str, content: str, **fields: Any) -> dict[str, Any]:
         answer = await self.client.post(
             f"/api/agents/{agent_id}/messages", json={"content": content, **fields}

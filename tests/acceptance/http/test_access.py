@@ -16,7 +16,13 @@ from tests.acceptance.http.support import TOKEN, Door, opened
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 
-EXAMPLES = {"agent_id": "a" * 24, "message_id": "m" * 27, "path": "a.txt"}
+EXAMPLES = {
+    "agent_id": "a" * 24,
+    "message_id": "m" * 27,
+    "path": "a.txt",
+    "request_id": "r1",
+    "schedule_id": "daily",
+}
 
 
 class Clock:

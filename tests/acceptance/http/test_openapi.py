@@ -158,4 +158,4 @@ def test_no_generated_request_breaks_the_server_or_its_description(
         check=False,
     )
     assert done.returncode == 0, done.stdout[-8000:] + done.stderr[-2000:]
-    assert "Tested: 25" in done.stdout
+    assert "Tested: 37" in done.stdout

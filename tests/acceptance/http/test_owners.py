@@ -17,6 +17,8 @@ pytestmark = pytest.mark.asyncio(loop_scope="module")
 BODIES: dict[str, dict[str, Any]] = {
     "POST /api/agents/{agent_id}/messages": {"content": "let me in"},
     "PATCH /api/agents/{agent_id}": {"name": "mine now"},
+    "POST /api/permissions/{request_id}": {"decision": "allow"},
+    "PATCH /api/schedules/{schedule_id}": {"title": "mine now"},
 }
 ABOUT_AN_AGENT = [
     (endpoint.method, endpoint.path)
@@ -44,8 +46,13 @@ async def test_a_foreign_agent_does_not_exist(
     agent = await door.new_agent(name="private")
     message = await door.say(agent, "private")
     await door.client.put(f"/api/agents/{agent}/files/a.txt", content=b"private")
+    schedule = await door.schedule(prompt="private")
     address = path.replace(":path", "").format(
-        agent_id=agent, message_id=message["id"], path="a.txt"
+        agent_id=agent,
+        message_id=message["id"],
+        path="a.txt",
+        schedule_id=schedule["id"],
+        request_id="r1",
     )
     params = {"agent": agent} if path in ("/api/tools", "/api/events") else {}
     body = BODIES.get(f"{method} {path}")

@@ -195,6 +195,22 @@ export type FolderEntry = { modifiedAt: string; name: string; path: string };
 /** That the server is there, and how it is; `reason` says what is not well. */
 export type Health = { reason: string; status: "degraded" | "ok"; store: StoreHealth; version: string };
 
+/** Which tasks to run; without names, all of them. */
+export type HeartbeatOrder = { tasks?: Array<string> };
+
+/** Whether a batch was begun; none is while one is running. */
+export type HeartbeatRun = { agentId: string | null; applied: boolean; messageId: string | null };
+
+/** The heartbeat: its tasks, its last batches, and what is wrong with it. */
+export type HeartbeatView = {
+  agentId: string | null;
+  enabled: boolean;
+  problem: string;
+  problems: Array<TaskProblemView>;
+  runs: Array<SlotView>;
+  tasks: Array<TaskView>;
+};
+
 /** The first event of a stream: where it begins. */
 export type HelloEvent = { cursor: number; type: "hello" };
 
@@ -267,6 +283,22 @@ export type NewAgent = {
 
 /** What to tell an agent; the same `key` again gives the first message again. */
 export type NewMessage = { attachments?: Array<string>; content: string; key?: string | null; silent?: boolean };
+
+/** What is to happen: again and again with `cron`, once with `at`. */
+export type NewSchedule = {
+  at?: string | null;
+  catchUp?: "once" | "skip";
+  cron?: string | null;
+  definition?: string | null;
+  key?: string | null;
+  paused?: boolean;
+  prompt: string;
+  reportTo?: string | null;
+  target?: string | null;
+  timezone?: string | null;
+  title: string;
+  watch?: WatchOrder | null;
+};
 
 /** Something people should see and the model should not. */
 export type NoteRecord = {
@@ -362,8 +394,62 @@ export type ResetRecord = { at?: string; kind: "reset"; reason?: string; seq?: n
 /** The cursor is too old to be replayed: read lists and histories anew, then go on from here. */
 export type ResyncEvent = { cursor: number; type: "resync" };
 
+/** What became of a schedule's times, the newest first. */
+export type RunList = { runs: Array<SlotView> };
+
+/** What to change; absent stays, null clears. */
+export type ScheduleChanges = {
+  at?: string;
+  catchUp?: "once" | "skip";
+  cron?: string;
+  definition?: string | null;
+  paused?: boolean;
+  prompt?: string;
+  timezone?: string;
+  title?: string;
+  watch?: WatchOrder | null;
+};
+
+/** All schedules, the next one due first. */
+export type ScheduleList = { schedules: Array<ScheduleView>; timezone: string };
+
+/** A schedule as doors show it. */
+export type ScheduleView = {
+  at: string | null;
+  catchUp: "once" | "skip";
+  createdAt: string;
+  cron: string | null;
+  definition: string | null;
+  id: string;
+  last: SlotView | null;
+  nextAt: string | null;
+  paused: boolean;
+  problem: string;
+  prompt: string;
+  reportTo: string | null;
+  source: "http" | "settings" | "tool";
+  state: "done" | "paused" | "running" | "waiting";
+  target: string | null;
+  timezone: string;
+  title: string;
+  watch: WatchView | null;
+};
+
 /** Schedules, heartbeat tasks or what they watch changed: read them anew. */
 export type SchedulesEvent = { type: "schedules" };
+
+/** One time of a schedule, and what became of it. */
+export type SlotView = {
+  agentId: string | null;
+  at: string;
+  dueAt: string;
+  endedAt: string | null;
+  fate: string | null;
+  fateReason: string;
+  messageId: string | null;
+  reason: string;
+  status: "failed" | "fired" | "run_now" | "skipped_missed" | "skipped_overlap";
+};
 
 /** The agent begins. */
 export type StartRecord = { at?: string; kind: "start"; seq?: number; v?: number };
@@ -421,6 +507,20 @@ export type SystemRecord = {
   silent?: boolean;
   text: string;
   v?: number;
+};
+
+/** A file of the heartbeat that does not load. */
+export type TaskProblemView = { file: string; message: string; usingLastGood: boolean };
+
+/** A heartbeat task as doors show it. */
+export type TaskView = {
+  everySeconds: number;
+  id: string;
+  lastRunAt: string | null;
+  nextAt: string | null;
+  prompt: string;
+  title: string;
+  watch: WatchView | null;
 };
 
 /** What the model said. */
@@ -515,4 +615,21 @@ export type WaitView = {
   reason: string;
   request?: string | null;
   until?: string | null;
+};
+
+/** What to look at before anybody is woken; one of these. */
+export type WatchOrder = {
+  command?: string | null;
+  file?: string | null;
+  list?: string | null;
+  url?: string | null;
+};
+
+/** What is looked at, and how the last look went. */
+export type WatchView = {
+  changedAt: string | null;
+  checkedAt: string | null;
+  kind: "command" | "file" | "list" | "url";
+  problem: string;
+  what: string;
 };

@@ -83,6 +83,7 @@ class Heartbeat:
         self._reset = reset
         project = schedules.settings.project_dir
         self._files = HeartbeatFiles(project, interval_of(settings.every))
+        self._revision = 0  # of the files, as the last beat knew them
         self._beating: asyncio.Task[None] | None = None
         self._not_before: datetime | None = None
         self.on_end: Callable[[], None] = lambda: None  # called when a batch was begun or given up
@@ -97,7 +98,8 @@ class Heartbeat:
         return self._files.problems
 
     def has_news(self) -> bool:
-        return self.is_enabled and self._files.has_news()
+        is_read_anew = self._files.revision != self._revision  # by somebody who only looked
+        return self.is_enabled and (is_read_anew or self._files.has_news())
 
     async def agent(self) -> Agent | None:
         return await self._store.find(OWNER, HeartbeatDescriptor())
@@ -113,6 +115,7 @@ class Heartbeat:
         if not self.is_enabled:
             return None
         states = [await self._known(state, now) for state in await self.states()]
+        self._revision = self._files.revision
         times = [state.due_at for state in states if state.due_at is not None]
         due = [state for state in states if state.due_at is not None and state.due_at <= now]
         if due and self._beating is None:

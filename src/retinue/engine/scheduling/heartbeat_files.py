@@ -62,6 +62,7 @@ class HeartbeatFiles:
         self._stamps: dict[str, Stamp] = {}
         self._good: dict[str, HeartbeatTask] = {}
         self._problems: dict[str, TaskProblem] = {}
+        self.revision = 0  # grows when something was read anew
 
     @property
     def tasks(self) -> Sequence[HeartbeatTask]:
@@ -78,6 +79,7 @@ class HeartbeatFiles:
     def refresh(self) -> None:
         """Read what changed."""
         stamps = self._look()
+        self.revision += stamps != self._stamps
         for name in [name for name in self._stamps if name not in stamps]:
             self._good.pop(name, None)
             self._problems.pop(name, None)

@@ -8,7 +8,7 @@ from typing import Protocol
 from msgspec.structs import replace
 
 from retinue.agents.watch import Mark, Watch, difference, digest_of, kept
-from retinue.errors import RetinueError
+from retinue.errors import RetinueError, UsageError
 from retinue.ids import AgentId, OwnerId
 
 _AT_ONCE = 4
@@ -45,7 +45,10 @@ class Watching:
         self, watch: Watch, *, owner: OwnerId, agent_id: AgentId | None, now: datetime
     ) -> Mark:
         """Make the mark of a new watch; what cannot be seen now is an error for whoever asks."""
-        text = await self._probe.look(watch, owner=owner, agent_id=agent_id)
+        try:
+            text = await self._probe.look(watch, owner=owner, agent_id=agent_id)
+        except RetinueError as error:
+            raise UsageError(f"watch: {error.message}", details={"field": "watch"}) from error
         return Mark(since=now, ran_at=now, digest=digest_of(text), seen=kept(text))
 
     async def look(
