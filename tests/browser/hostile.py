@@ -34,6 +34,10 @@ TEXTS = [
 
 ANSWERS: list[dict[str, Any]] = [
     {"when": "^the corpus$", "reply": {"text": "\n\n".join(TEXTS) + "\n\nThe end of it."}},
+    {
+        "when": "^break down$",
+        "reply": {"error": {"message": "It broke.", "is_retryable": False}},
+    },
     {"reply": {"text": "Hm."}},
 ]
 """What the stranger says."""

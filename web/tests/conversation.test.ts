@@ -5,6 +5,7 @@ import {
   type Conversation,
   emptyConversation,
   mergeRecords,
+  onlyLive,
   withHistory,
   withOpenItems,
   withoutLive,
@@ -41,6 +42,15 @@ const delta = (step: string, part: number, text: string): LiveEvent => ({
   part,
   kind: "text",
   text,
+});
+
+describe("a conversation that nobody has opened", () => {
+  test("keeps what streams from its beginning, and nothing else", () => {
+    const heard = onlyLive(told(recorded(user(1, "hi")), started("s1"), delta("s1", 0, "Hel")));
+    expect(heard).toMatchObject({ records: [], live: { isWhole: true, parts: [{ text: "Hel" }] } });
+    const over = told(started("s1"), delta("s1", 0, "Hel"), recorded(says(2, "Hello")));
+    expect(onlyLive(over)).toBeNull();
+  });
 });
 
 describe("records", () => {

@@ -3,12 +3,16 @@
 import type {
   AgentChanges,
   AgentList,
+  AgentTree,
   AgentView,
   DefinitionList,
   FileReference,
   Health,
   HistoryPage,
   ItemView,
+  RequestList,
+  RequestView,
+  Verdict,
 } from "./shapes";
 
 /** A request that did not do what was asked; `status` 0 means that no server answered. */
@@ -113,6 +117,7 @@ export const api = {
       cursor?: string | null | undefined;
     } = {},
   ) => json<AgentList>("GET", `/api/agents${query(filter)}`),
+  tree: (id: string) => json<AgentTree>("GET", `${agentPath(id)}/tree`),
   agent: (id: string) => json<AgentView>("GET", agentPath(id)),
   create: (definition: string) => json<AgentView>("POST", "/api/agents", { definition }),
   update: (id: string, patch: AgentChanges) => json<AgentView>("PATCH", agentPath(id), patch),
@@ -126,7 +131,18 @@ export const api = {
   history: (id: string, page: { before?: number; after?: number; limit: number }) =>
     json<HistoryPage>("GET", `${agentPath(id)}/history${query(page)}`),
 
+  requests: (filter: {
+    status?: string;
+    agent?: string;
+    before?: string | null | undefined;
+    limit?: number;
+  }) => json<RequestList>("GET", `/api/permissions${query(filter)}`),
+  request: (id: string) => json<RequestView>("GET", `/api/permissions/${encodeURIComponent(id)}`),
+  decide: (id: string, decision: Verdict) =>
+    json<RequestView>("POST", `/api/permissions/${encodeURIComponent(id)}`, decision),
+
   reset: (id: string) => json<unknown>("POST", `${agentPath(id)}/reset`),
+  terminate: (id: string) => json<unknown>("POST", `${agentPath(id)}/terminate`),
   stop: (id: string) => json<unknown>("POST", `${agentPath(id)}/stop`),
 
   upload: async (id: string, path: string, file: File): Promise<FileReference> => {

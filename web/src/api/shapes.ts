@@ -5,14 +5,21 @@ import type * as wire from "./generated";
 export type {
   AgentChanges,
   AgentList,
+  AgentTree,
   AgentView,
   DefinitionEntry,
   DefinitionList,
+  FieldView as FormField,
   FileReference,
   Health,
   ProblemEntry,
+  RequestList,
+  RequestView,
   SystemRecord,
+  TreeBranch,
   Usage,
+  Verdict,
+  WaitView,
 } from "./generated";
 
 /** Every record that was committed has its place and its time. */
@@ -58,8 +65,14 @@ export type HistoryPage = Omit<wire.HistoryPage, "records"> & { records: KnownRe
 export type CommittedEvent =
   | (Omit<wire.RecordEvent, "record"> & { record: KnownRecord })
   | (Omit<wire.ItemEvent, "item"> & { item: ItemView })
+  | wire.RequestEvent
   | wire.AgentEvent
   | wire.AgentDeletedEvent;
 
-export type LiveEvent = wire.StepEvent | wire.DeltaEvent | wire.ToolEvent | wire.DefinitionsEvent;
+export type LiveEvent =
+  | wire.StepEvent
+  | wire.DeltaEvent
+  | wire.ToolEvent
+  | wire.DefinitionsEvent
+  | wire.SchedulesEvent;
 export type StreamEvent = wire.HelloEvent | wire.ResyncEvent | CommittedEvent | LiveEvent;

@@ -4,10 +4,18 @@ import type { AgentView } from "../api/shapes";
 import { agentTitle } from "../state/agents";
 import { app } from "../state/app.svelte";
 import { confirmation } from "../state/confirm.svelte";
+import { plural } from "../state/format";
 import type { MenuItem } from "./Menu.svelte";
+
+const NAMED = 6;
 
 export function agentMenu(agent: AgentView, rename: () => void): MenuItem[] {
   const isPinned = Boolean(agent.pinnedAt);
+  const isEnded = agent.status === "terminated";
+  const living: MenuItem[] = [
+    { label: "Clear", icon: "eraser", act: () => void clear(agent) },
+    { label: "End", icon: "stop", act: () => void end(agent) },
+  ];
   return [
     { label: "Rename", icon: "pencil", act: rename },
     {
@@ -15,7 +23,7 @@ export function agentMenu(agent: AgentView, rename: () => void): MenuItem[] {
       icon: "pin",
       act: () => void app.pin(agent.id, !isPinned),
     },
-    { label: "Clear", icon: "eraser", act: () => void clear(agent) },
+    ...(isEnded ? [] : living),
     { label: "Delete", icon: "trash", isDanger: true, act: () => void remove(agent) },
   ];
 }
@@ -27,6 +35,22 @@ async function clear(agent: AgentView): Promise<void> {
     action: "Clear",
   });
   if (isAgreed) await app.clear(agent.id);
+}
+
+/** End an agent for good, after naming everybody that ends with it. */
+export async function end(agent: AgentView): Promise<void> {
+  const children = await app.childrenOf(agent.id);
+  const names = children.slice(0, NAMED).map((child) => `“${agentTitle(child)}”`);
+  if (children.length > NAMED) names.push(plural(children.length - NAMED, "other"));
+  const isAgreed = await confirmation.ask({
+    title: `End “${agentTitle(agent)}”?`,
+    text: [
+      "It stops what it is doing and takes no more messages. What was said stays to be read.",
+      names.length ? `These end with it: ${names.join(", ")}.` : "",
+    ].join(" "),
+    action: "End",
+  });
+  if (isAgreed) await app.terminate(agent.id);
 }
 
 async function remove(agent: AgentView): Promise<void> {

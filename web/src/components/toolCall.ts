@@ -1,6 +1,7 @@
 /** How a tool call stands, in one word and where it needs it, a sentence. */
 
-import type { ToolRecord, ToolStatus } from "../api/shapes";
+import type { ToolRecord, ToolStatus, WaitView } from "../api/shapes";
+import { isForPeople } from "../state/agents";
 import type { LiveTool } from "../state/conversation";
 import type { IconName } from "./Icon.svelte";
 
@@ -53,16 +54,24 @@ const ENDED: Record<ToolStatus, CallState> = {
   },
 };
 
-/** `isNext` = the agent works, and of its calls this is the first without a result. */
-export function callState(
-  id: string,
-  result: ToolRecord | undefined,
-  live: LiveTool | undefined,
-  isAgentRunning: boolean,
-  isNext: boolean,
-): CallState {
+interface Call {
+  id: string;
+  result: ToolRecord | undefined;
+  live: LiveTool | undefined;
+  wait: WaitView | undefined;
+  isAgentRunning: boolean;
+  /** The agent works, and of its calls this is the first without a result. */
+  isNext?: boolean;
+}
+
+export function callState({ id, result, live, wait, isAgentRunning, isNext }: Call): CallState {
   if (result) return ENDED[result.status] ?? ENDED.unknown;
   const quiet: CallState = { tone: "quiet", icon: "tool", word: "", explanation: "" };
+  if (wait?.reason === "child") return { ...quiet, tone: "busy", icon: "spin" };
+  if (wait && isForPeople(wait.reason)) {
+    return { ...quiet, tone: "doubt", icon: "question", word: "Waiting for you" };
+  }
+  if (wait) return { ...quiet, tone: "doubt", icon: "clock", word: "Waiting" };
   if (!id) return { ...quiet, tone: "busy", icon: "pencil", word: "Writing" };
   if (live || isNext) return { ...quiet, tone: "busy", icon: "spin", word: "Running" };
   return isAgentRunning

@@ -59,7 +59,48 @@ export function agentTitle(agent: AgentView): string {
   if (given) return given;
   if (!isConversation(agent)) return (agent.kind === "cron" && id) || kindWord(agent.kind);
   const title = visibleText(agent.title ?? "").trim();
-  return plainLine(title) || "New conversation";
+  return plainLine(title) || plainLine(agent.lastSnippet ?? "") || "New conversation";
+}
+
+/** How others call an agent that works for them: by its name, else by what it is. */
+export function workerTitle(
+  agent: AgentView,
+  definitions: ReadonlyMap<string, DefinitionEntry>,
+): string {
+  const isNamed = agent.name || !isConversation(agent);
+  return isNamed ? agentTitle(agent) : definitionTitle(agent.definition, definitions);
+}
+
+/** What an agent does right now, in words; empty when it rests. */
+export function statusWord(
+  agent: AgentView,
+  agents: ReadonlyMap<string, AgentView>,
+  definitions: ReadonlyMap<string, DefinitionEntry>,
+): string {
+  if (agent.status === "terminated") return "Ended";
+  if (agent.retryAt) return "Trying again later";
+  if (agent.status === "running") return "Working";
+  if (agent.status === "queued") return "Queued";
+  if (agent.status !== "waiting") return "";
+  const waits = agent.waits ?? [];
+  if (waits.some(({ reason }) => isForPeople(reason))) return "Waiting for you";
+  const others = waits.flatMap(({ agentId }) => {
+    const other = agentId && agents.get(agentId);
+    return other ? [workerTitle(other, definitions)] : [];
+  });
+  return others.length ? `Waiting for ${others.join(", ")}` : "Waiting";
+}
+
+/** Whether a person ends that wait. */
+export function isForPeople(reason: string): boolean {
+  return reason === "permission" || reason === "variables";
+}
+
+/** What a message waits for, in words. */
+export function waitWord(reason: string): string {
+  if (isForPeople(reason)) return "Waiting for you";
+  if (reason === "child") return "Waiting for another agent";
+  return reason ? `Waiting: ${reason}` : "Waiting";
 }
 
 /** The first line of a Markdown text, without its marks. */

@@ -15,7 +15,9 @@ import {
 import { Conversations } from "./conversations.svelte";
 import type { Draft } from "./drafts";
 import { forgetDraft } from "./drafts";
+import { branches, living, members } from "./family";
 import { notices } from "./notices.svelte";
+import { Requests } from "./requests.svelte";
 import { agentHref, router, takeSignInCode } from "./route.svelte";
 import { seen } from "./seen.svelte";
 
@@ -45,6 +47,7 @@ class App {
   query = $state("");
 
   readonly conversations = new Conversations();
+  readonly requests = new Requests();
   readonly visibleDefinitions = $derived(
     [...this.definitions.values()]
       .filter((definition) => definition.uiVisible)
@@ -158,6 +161,7 @@ class App {
       api.agents({ kind: "user", limit: LIST_PAGE }),
       api.health().catch(() => null), // it is an error too when the store takes nothing
       this.readDefinitions(),
+      this.requests.refresh(),
     ]);
     if (health) this.version = health.version;
     this.nextCursor = page.nextCursor ?? null;
@@ -182,11 +186,16 @@ class App {
       case "definitions":
         void this.readDefinitions().catch(() => undefined);
         return;
+      case "schedules":
+        return;
       case "agent":
         this.put(event.agent);
         break;
       case "agent_deleted":
         this.drop(event.agentId);
+        return;
+      case "request":
+        this.requests.put(event.request);
         return;
       case "item":
         if (event.item.fate === "failed") seen.fail(event.agentId, event.item.at);
@@ -195,7 +204,7 @@ class App {
         if (event.record.kind === "user") seen.forgetFailure(event.agentId);
         break;
     }
-    this.conversations.known(event.agentId)?.apply(event);
+    this.conversations.apply(event);
     this.look();
   }
 
@@ -227,6 +236,7 @@ class App {
     next.delete(agentId);
     this.agents = next;
     this.conversations.forget(agentId);
+    this.requests.forget(agentId);
     forgetDraft(agentId);
     if (router.agentId === agentId) router.go("#/", { replaces: true });
   }
@@ -249,6 +259,17 @@ class App {
     } catch (error) {
       if (!(error instanceof ApiError) || error.status !== 404) throw error;
     }
+  }
+
+  /** Learn who works for an agent and for whom it works. */
+  async readFamily(agentId: string): Promise<void> {
+    this.putNew(members(await api.tree(agentId)));
+  }
+
+  /** Everybody alive below an agent; what is known when the server cannot be asked. */
+  async childrenOf(agentId: string): Promise<AgentView[]> {
+    await this.readFamily(agentId).catch(() => undefined);
+    return living(branches(agentId, this.agents));
   }
 
   async loadMore(): Promise<void> {
@@ -330,6 +351,10 @@ class App {
 
   async stop(agentId: string): Promise<void> {
     await this.attempt("It was not stopped.", () => api.stop(agentId));
+  }
+
+  async terminate(agentId: string): Promise<void> {
+    await this.attempt("It was not ended.", () => api.terminate(agentId));
   }
 
   async remove(agentId: string): Promise<void> {

@@ -93,6 +93,11 @@ export function withOpenItems(
   return { ...conversation, items: merged };
 }
 
+/** Only what is being streamed: all that is known of a conversation that nobody has opened. */
+export function onlyLive({ agentId, live, tools }: Conversation): Conversation | null {
+  return live || tools.size ? { ...emptyConversation(agentId), live, tools } : null;
+}
+
 /** Forget what was streamed: after a lost connection nobody knows what was missed of it. */
 export function withoutLive(conversation: Conversation): Conversation {
   return conversation.live || conversation.tools.size || conversation.isRetrying

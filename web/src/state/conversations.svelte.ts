@@ -6,6 +6,7 @@ import {
   applyEvent,
   type Conversation,
   emptyConversation,
+  onlyLive,
   withHistory,
   withOpenItems,
   withoutLive,
@@ -34,8 +35,11 @@ export class OpenConversation {
   readonly clearedAt = $derived(clearedBefore(this.data.records));
   readonly canLoadOlder = $derived(this.data.hasOlder && (this.showsCleared || !this.clearedAt));
 
-  constructor(readonly agentId: string) {
-    this.data = emptyConversation(agentId);
+  constructor(
+    readonly agentId: string,
+    overheard: Conversation | undefined,
+  ) {
+    this.data = overheard ?? emptyConversation(agentId);
   }
 
   async load(): Promise<void> {
@@ -113,21 +117,24 @@ interface Kept {
 }
 
 /** Made by a view, but living longer than it: what it derives must not end with the view. */
-function keep(agentId: string): Kept {
+function keep(agentId: string, overheard: Conversation | undefined): Kept {
   let conversation: OpenConversation | undefined;
   const release = $effect.root(() => {
-    conversation = new OpenConversation(agentId);
+    conversation = new OpenConversation(agentId, overheard);
   });
   return { conversation: conversation as OpenConversation, release, holders: 0 };
 }
 
 export class Conversations {
   private readonly open = new Map<string, Kept>();
+  /** What streams in conversations that are not open: whoever opens one sees it from its beginning. */
+  private readonly overheard = new Map<string, Conversation>();
 
   /** The conversation, loading it when it is not here; the ones not looked at for longest go. */
   get(agentId: string): OpenConversation {
     const known = this.open.get(agentId);
-    const kept = known ?? keep(agentId);
+    const kept = known ?? keep(agentId, this.overheard.get(agentId));
+    this.overheard.delete(agentId);
     this.open.delete(agentId);
     this.open.set(agentId, kept);
     if (!known || kept.conversation.phase === "error") void kept.conversation.load();
@@ -146,16 +153,27 @@ export class Conversations {
     };
   }
 
-  known(agentId: string): OpenConversation | undefined {
-    return this.open.get(agentId)?.conversation;
+  apply(event: (CommittedEvent | LiveEvent) & { agentId: string }): void {
+    const { agentId } = event;
+    const known = this.open.get(agentId)?.conversation;
+    if (known) {
+      known.apply(event);
+      return;
+    }
+    const before = this.overheard.get(agentId) ?? emptyConversation(agentId);
+    const live = onlyLive(applyEvent(before, event, Date.now()));
+    if (live) this.overheard.set(agentId, live);
+    else this.overheard.delete(agentId);
   }
 
   forget(agentId: string): void {
     this.open.get(agentId)?.release();
     this.open.delete(agentId);
+    this.overheard.delete(agentId);
   }
 
   dropLive(): void {
+    this.overheard.clear();
     for (const { conversation } of this.open.values()) conversation.dropLive();
   }
 

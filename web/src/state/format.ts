@@ -20,6 +20,21 @@ export function preciseTime(iso: string): string {
   return precise.format(new Date(iso));
 }
 
+const relative = new Intl.RelativeTimeFormat(undefined, { numeric: "auto", style: "short" });
+const UNITS: [Intl.RelativeTimeFormatUnit, number][] = [
+  ["day", 86_400_000],
+  ["hour", 3_600_000],
+  ["minute", 60_000],
+  ["second", 1000],
+];
+
+/** How far a moment is from now: “in 5 min.”, “2 hr. ago”. */
+export function relativeTime(iso: string, now: number): string {
+  const distance = Date.parse(iso) - now;
+  const [unit, size] = UNITS.find(([, size]) => Math.abs(distance) >= size) ?? ["second", 1000];
+  return relative.format(Math.trunc(distance / size), unit);
+}
+
 export function duration(milliseconds: number): string {
   if (milliseconds < 1000) return `${Math.round(milliseconds)} ms`;
   const seconds = milliseconds / 1000;
@@ -28,6 +43,17 @@ export function duration(milliseconds: number): string {
   const minutes = Math.floor(seconds / 60);
   if (minutes < 60) return `${minutes} min ${Math.round(seconds % 60)} s`;
   return `${Math.floor(minutes / 60)} h ${minutes % 60} min`;
+}
+
+/** A length of time that recurs: “30 minutes”, “2 hours”. */
+export function interval(seconds: number): string {
+  const units: [number, string][] = [
+    [86_400, "day"],
+    [3600, "hour"],
+    [60, "minute"],
+  ];
+  const [size, unit] = units.find(([size]) => seconds % size === 0) ?? [1, "second"];
+  return seconds === size ? unit : plural(seconds / size, unit);
 }
 
 export function size(bytes: number): string {

@@ -1,8 +1,16 @@
-/** The address bar: which conversation is open, and a sign-in code that must not stay there. */
+/** The address bar: which conversation or page is open, and a sign-in code that must not stay there. */
 
-export type Route = { view: "start" } | { view: "conversation"; agentId: string };
+export type PageName = "approvals";
+export type Route =
+  | { view: "start" }
+  | { view: "page"; page: PageName }
+  | { view: "conversation"; agentId: string };
+
+export const PAGES: Record<PageName, string> = { approvals: "Approvals" };
 
 export function parseRoute(hash: string): Route {
+  const page = hash.replace(/^#\//, "");
+  if (Object.hasOwn(PAGES, page)) return { view: "page", page: page as PageName };
   const match = /^#\/c\/([^/?]+)$/.exec(hash);
   return match?.[1]
     ? { view: "conversation", agentId: decodeURIComponent(match[1]) }
@@ -11,6 +19,10 @@ export function parseRoute(hash: string): Route {
 
 export function agentHref(agentId: string): string {
   return `#/c/${encodeURIComponent(agentId)}`;
+}
+
+export function pageHref(page: PageName): string {
+  return `#/${page}`;
 }
 
 /** The one-time code of a sign-in link; taken out of the address bar at once. */
@@ -38,6 +50,10 @@ class Router {
 
   get agentId(): string | null {
     return this.current.view === "conversation" ? this.current.agentId : null;
+  }
+
+  get page(): PageName | null {
+    return this.current.view === "page" ? this.current.page : null;
   }
 }
 

@@ -1,0 +1,100 @@
+"""Agents that work for each other, as a person sees it."""
+
+import json
+import re
+from collections.abc import Callable
+
+from playwright.sync_api import expect
+
+from tests.browser.house import House
+from tests.browser.window import Window
+
+Visit = Callable[..., Window]
+
+
+def ask(content: str, agent: str = "clerk", **more: object) -> str:
+    """Words that let the offline model delegate."""
+    arguments = {"agentId": agent, "content": content, "session": "create", **more}
+    return f"call agents_message {json.dumps(arguments)}"
+
+
+def test_delegated_work_streams_in_the_callers_card_and_ends_in_its_answer(visit: Visit) -> None:
+    window = visit()
+    window.begin()
+    window.say(ask("count to 1000"))
+    card = window.call("agents_message")
+    expect(card.get_by_role("group", name="Its work")).to_contain_text("1, 2, 3")
+    expect(card.get_by_role("link", name="Clerk")).to_be_visible()
+    expect(window.bubbles()).to_contain_text("Waiting for another agent")
+    window.rests()
+    expect(card).to_contain_text("Answered")
+    expect(card.get_by_role("group", name="Answer")).to_contain_text("999, 1000.")
+    expect(card.get_by_role("group", name="Its work")).to_have_count(0)
+    card.get_by_role("button", name="Raw data").click()
+    expect(card).to_contain_text('"status": "complete"')
+    assert window.trouble == []
+
+
+def test_delegated_work_is_found_again_by_a_reload_in_its_middle(
+    visit: Visit, house: House
+) -> None:
+    window = visit()
+    window.begin()
+    window.say(ask('call hold {"gate": "delegated"}'))
+    card = window.call("agents_message")
+    work = card.get_by_role("group", name="Its work")
+    expect(work).to_contain_text("hold")
+    expect(work).to_contain_text("Running")
+    window.page.reload()
+    expect(work).to_contain_text("hold")
+    expect(work).to_contain_text("Running")
+    house.open_gate("delegated")
+    window.rests()
+    expect(card).to_contain_text("Answered · 1 tool call")
+    card.get_by_role("link", name="Clerk").click()
+    asked = window.log.get_by_role("article", name="Message from an agent")
+    expect(asked).to_contain_text("call hold")
+    asked.get_by_role("link", name="Assistant").click()
+    expect(window.call("agents_message")).to_be_visible()
+    assert window.trouble == []
+
+
+def test_delegated_work_that_waits_in_a_queue_says_so(visit: Visit, house: House) -> None:
+    clerk = house.begin("clerk", "Busy clerk")
+    house.call("POST", f"/api/agents/{clerk}/messages", {"content": 'call hold {"gate": "busy"}'})
+    window = visit()
+    window.begin()
+    window.say(ask("hello", session=clerk))
+    card = window.call("agents_message")
+    expect(card).to_contain_text("Queued: 1 before it")
+    expect(card.get_by_role("link", name="Busy clerk")).to_be_visible()
+    house.open_gate("busy")
+    window.rests()
+    expect(card.get_by_role("group", name="Answer")).to_contain_text("Hello")
+
+
+def test_what_was_only_started_comes_back_as_a_message_with_its_origin(visit: Visit) -> None:
+    window = visit()
+    window.begin()
+    window.say(ask("hello", mode="async"))
+    card = window.call("agents_message")
+    card.get_by_role("button").first.click()
+    expect(card).to_contain_text("Started; the outcome comes as a message")
+    told = window.log.get_by_role("article", name="Message from an agent")
+    expect(told).to_contain_text("offline model")
+    expect(told.get_by_role("link", name="Clerk")).to_have_attribute(
+        "href", re.compile(r"^#/c/[a-z0-9]{24}$")
+    )
+    window.rests()
+
+
+def test_work_that_fails_is_told_apart(visit: Visit) -> None:
+    window = visit()
+    window.begin()
+    window.say(ask("break down", agent="stranger"))
+    card = window.call("agents_message")
+    expect(card).to_contain_text("Did not finish")
+    window.say(ask("break down", agent="stranger", mode="async"))
+    told = window.log.get_by_role("article", name="Message from an agent")
+    expect(told).to_have_class(re.compile(r"\bbad\b"))
+    window.rests()

@@ -1,0 +1,102 @@
+/** Work that a call gave to another agent: who does it, how it stands, what came of it. */
+
+import type { ItemView, ToolRecord, WaitView } from "../api/shapes";
+import { type Block, isAgentId, isOpen } from "./transcript";
+
+export interface Delegation {
+  /** The agent that does the work. */
+  agentId: string;
+  /** Its name as the result gives it. */
+  name: string;
+  /** The message that it works on. */
+  itemId: string;
+  state: "waiting" | "started" | "complete" | "late" | "failed";
+  response: string;
+  isTruncated: boolean;
+  /** Why there is no response. */
+  problem: string;
+  durationMs: number;
+  toolCalls: readonly { name: string; durationMs: number }[];
+}
+
+/** What a call delegated; null when it is a call like any other. */
+export function delegationOf(
+  result: ToolRecord | undefined,
+  wait: WaitView | undefined,
+): Delegation | null {
+  if (result) return settled(result);
+  if (wait?.reason !== "child" || !wait.agentId) return null;
+  return { ...NOTHING, agentId: wait.agentId, itemId: wait.itemId ?? "" };
+}
+
+const NOTHING: Delegation = {
+  agentId: "",
+  name: "",
+  itemId: "",
+  state: "waiting",
+  response: "",
+  isTruncated: false,
+  problem: "",
+  durationMs: 0,
+  toolCalls: [],
+};
+
+const STATES: Record<string, Delegation["state"]> = {
+  started: "started",
+  complete: "complete",
+  timeout: "late",
+};
+
+function settled(result: ToolRecord): Delegation | null {
+  const told = parsed(result.text);
+  const agentId = text(told?.sessionId);
+  if (!told || !isAgentId(agentId) || !text(told.status)) return null;
+  return {
+    agentId,
+    name: text(told.sessionName) || text(told.agentId),
+    itemId: text(told.responseId),
+    state: STATES[text(told.status)] ?? "failed",
+    response: text(told.response),
+    isTruncated: told.truncated === true,
+    problem: text(told.message),
+    durationMs: number(told.durationMs),
+    toolCalls: Array.isArray(told.toolCalls) ? told.toolCalls.map(toolCall) : [],
+  };
+}
+
+function parsed(json: string): Record<string, unknown> | null {
+  if (!json.startsWith("{")) return null;
+  try {
+    return JSON.parse(json) as Record<string, unknown>;
+  } catch {
+    return null;
+  }
+}
+
+function toolCall(entry: unknown): { name: string; durationMs: number } {
+  const { name, durationMs } = (entry ?? {}) as Record<string, unknown>;
+  return { name: text(name), durationMs: number(durationMs) };
+}
+
+const text = (value: unknown) => (typeof value === "string" ? value : "");
+const number = (value: unknown) => (typeof value === "number" ? value : 0);
+
+/** The part of a conversation that is the work on one message, to the end of its turn. */
+export function workOn(blocks: readonly Block[], itemId: string): readonly Block[] {
+  const start = blocks.findIndex((block) => block.key === `i:${itemId}`);
+  if (start < 0) return [];
+  const after = blocks
+    .slice(start + 1)
+    .filter((block) => block.type !== "user" || block.position === 0);
+  const end = after.findIndex((block) => block.type === "assistant" && block.endsTurn);
+  return end < 0 ? after : after.slice(0, end + 1);
+}
+
+/** How many messages are before this one in the queue; null when it is not in it. */
+export function queuedBefore(items: ReadonlyMap<string, ItemView>, itemId: string): number | null {
+  const item = items.get(itemId);
+  if (item?.fate !== "queued") return null;
+  return [...items.values()].filter(
+    (other) => other.kind === "message" && isOpen(other.fate) && other.seq < item.seq,
+  ).length;
+}

@@ -1,0 +1,33 @@
+import { expect, test } from "vitest";
+import { ancestors, branches, living } from "../src/state/family";
+import { agent } from "./builders";
+
+const all = new Map(
+  [
+    agent("boss"),
+    agent("old", { parentId: "boss", status: "terminated" }),
+    agent("idle", { parentId: "boss" }),
+    agent("busy", { parentId: "boss", status: "running" }),
+    agent("deep", { parentId: "busy", status: "waiting" }),
+    agent("other"),
+  ].map((member) => [member.id, member]),
+);
+
+test("a family is a tree with those at work first and those that ended last", () => {
+  const found = branches("boss", all);
+  expect(found.map((branch) => branch.agent.id)).toEqual(["busy", "idle", "old"]);
+  expect(found[0]?.children.map((branch) => branch.agent.id)).toEqual(["deep"]);
+  expect(living(found).map(({ id }) => id)).toEqual(["busy", "deep", "idle"]);
+});
+
+test("parents are the nearest first, and a circle of them ends", () => {
+  expect(ancestors(agent("x", { parentId: "deep" }), all).map(({ id }) => id)).toEqual([
+    "deep",
+    "busy",
+    "boss",
+  ]);
+  const one = agent("one", { parentId: "two" });
+  const two = agent("two", { parentId: "one" });
+  const circle = new Map([one, two].map((member) => [member.id, member]));
+  expect(ancestors(one, circle)).toHaveLength(2);
+});
