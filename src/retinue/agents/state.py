@@ -8,7 +8,7 @@ from msgspec import Struct
 
 from retinue.agents.fate import WaitReason
 from retinue.agents.inbox import Item, Trail
-from retinue.ids import AgentId, CallId, ItemId
+from retinue.ids import AgentId, CallId, ItemId, RequestId
 from retinue.messages import Usage
 
 Lifecycle = Literal["active", "terminated", "deleted"]
@@ -50,12 +50,14 @@ class Suspension(Struct, frozen=True, kw_only=True, rename="camel", omit_default
     at_timeout: str = ""  # the call's result when nothing came until then
     agent_id: AgentId | None = None  # who works on it
     item: ItemId | None = None  # on what: withdrawn when this turn ends early
-    request: str | None = None  # which permission or question it is about
+    request: RequestId | None = None  # which permission or question it is about
 
     def is_settled_by(self, item: Item) -> bool:
         """Whether this is its outcome: providers number calls anew in each response."""
         answer = item.body.answer
         if answer is None or answer.call != self.call:
+            return False
+        if answer.request != self.request and answer.request is not None:
             return False
         return self.item is None or item.body.about in (None, self.item)
 

@@ -10,6 +10,7 @@ from retinue.engine.warm import Draft, Warm
 from retinue.ids import ItemId, new_item_id
 from retinue.messages import NoteRecord
 from retinue.stores.port import Agent, AuditLine, FateChange, NewItem, Post
+from retinue.stores.request_port import Voiding
 
 WITHDRAWN = "withdrawn"
 """The reason of items that their senders took back: they need no notice."""
@@ -58,6 +59,7 @@ def ended(draft: Draft, warm: Warm, reason: str, children: Iterable[Agent]) -> N
     ]
     draft.audit.append(AuditLine(action="terminate", detail={"reason": reason}))
     draft.lifecycle = "terminated"
+    draft.voids = Voiding(reason="the agent was terminated")
     draft.state = structs.replace(draft.state, turn=None, updated_at=draft.at)
 
 

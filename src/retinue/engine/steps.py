@@ -11,7 +11,7 @@ from retinue.agents.descriptor import UserDescriptor
 from retinue.agents.inbox import Item, Trail
 from retinue.agents.state import AgentState, TokenSnapshot, TokenStats, Turn
 from retinue.engine.retrying import TryAgain
-from retinue.engine.suspending import release, suspend
+from retinue.engine.suspending import release, suspend, unheard
 from retinue.engine.tooling import UNKNOWN_OUTCOME, CallResult, closing
 from retinue.engine.warm import AgentPatch, Draft, Reset, Warm
 from retinue.errors import ModelError
@@ -32,6 +32,7 @@ from retinue.messages import (
 )
 from retinue.models.port import Completed
 from retinue.stores.port import AuditLine, FateChange, NewAgent, NewDelivery
+from retinue.stores.request_port import Voiding
 
 _SNIPPET_CHARACTERS = 120
 _STEPS_WITHOUT_CRASH = 5
@@ -178,6 +179,11 @@ def ran(draft: Draft, call: CallPart, result: CallResult) -> None:
         suspend(draft, call, result.pending)
     draft.audit.extend(result.audit)
     draft.creates.extend(result.creates)
+    draft.requests.extend(result.requests)
+    draft.posts.extend(result.notices)
+    if result.spent is not None:
+        approvals = [digest for digest in draft.state.approvals if digest != result.spent]
+        draft.state = structs.replace(draft.state, approvals=approvals)
     if result.posts:
         draft.posts.extend(result.posts)
         turn = draft.state.turn
@@ -248,7 +254,7 @@ def failed(draft: Draft, warm: Warm, code: str, reason: str, connectors: Mapping
     for call in warm.history.open_calls:
         if call not in in_doubt:
             draft.add(closing(call, "cancelled", "The turn ended before this call had a result."))
-    release(draft, warm)
+    release(draft, warm, "the turn failed")
     reason = clean_text(reason)
     text = f"This could not be answered: {reason}"
     seq = draft.add(NoteRecord(code=code, text=text)).seq
@@ -291,11 +297,16 @@ def was_reset(draft: Draft, warm: Warm, order: Reset) -> None:
         FateChange(item_id=item, fate="cancelled", reason="reset")
         for item in [*(turn.items if turn else ()), *dropped]
     ]
+    unheard(
+        draft, warm, lambda item: item.body.answer is not None and bool(item.body.answer.request)
+    )
+    draft.voids = Voiding(reason="the conversation was reset")
     draft.context_from = seq
     draft.audit.append(AuditLine(action="reset", detail={"reason": order.reason}))
     draft.state = structs.replace(
         draft.state,
         turn=None,
+        approvals=[],
         tokens=None,
         provider_session=None,
         title=None,
@@ -307,7 +318,7 @@ def was_reset(draft: Draft, warm: Warm, order: Reset) -> None:
 def close_calls(draft: Draft, warm: Warm, status: ToolStatus, text: str) -> None:
     for call in warm.history.open_calls:
         draft.add(closing(call, status, text))
-    release(draft, warm)
+    release(draft, warm, text)
 
 
 def crashed(draft: Draft) -> None:

@@ -1,6 +1,6 @@
 """Calls whose results come later: what is written when they begin to wait, and when that ends."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 
 from msgspec import structs
 
@@ -12,6 +12,7 @@ from retinue.engine.warm import Draft, Warm
 from retinue.ids import CallId, new_item_id
 from retinue.messages import CallPart, ToolRecord
 from retinue.stores.port import FateChange, NewItem, Post
+from retinue.stores.request_port import Voiding
 from retinue.tools.port import Pending
 
 PUT_OFF = (
@@ -59,7 +60,9 @@ def settled(draft: Draft, warm: Warm, items: Sequence[Item]) -> None:
         grants = list(dict.fromkeys([*draft.state.grants, *answer.grants]))
         draft.state = structs.replace(draft.state, grants=grants)
         draft.fates.append(FateChange(item_id=item.id, fate="answered", reply_seq=seq))
-    turn = structs.replace(turn, approved=approved)
+    # Whatever a person decided about held all calls after it, so that none of them was begun.
+    is_held = any(s.holds for s in turn.suspended if s.call in ended)
+    turn = structs.replace(turn, approved=approved, calls_unbegun=turn.calls_unbegun or is_held)
     _replace(draft, turn, [s for s in turn.suspended if s.call not in ended])
 
 
@@ -84,11 +87,14 @@ def put_off(draft: Draft, warm: Warm) -> None:
     _replace(draft, turn, [])
 
 
-def release(draft: Draft, warm: Warm) -> None:
+def release(draft: Draft, warm: Warm, reason: str) -> None:
     """The turn ends early: what it waits for is no longer wanted."""
     turn = draft.state.turn
     if turn is None:
         return
+    requests = [s.request for s in turn.suspended if s.request is not None]
+    if requests:
+        draft.voids = Voiding(reason=reason, requests=requests)
     for suspension in turn.suspended:
         if suspension.agent_id is not None and suspension.item is not None:
             item = NewItem(
@@ -102,11 +108,19 @@ def release(draft: Draft, warm: Warm) -> None:
             draft.posts.append(
                 Post(to=suspension.agent_id, item=item, owner=warm.owner, is_optional=True)
             )
-    draft.fates += [
-        FateChange(item_id=item.id, fate="cancelled", reason="nobody waits for it any more")
-        for item in warm.waiting
-        if any(suspension.is_settled_by(item) for suspension in turn.suspended)
-    ]
+    unheard(draft, warm, lambda item: any(s.is_settled_by(item) for s in turn.suspended))
+
+
+def unheard(draft: Draft, warm: Warm, is_meant: Callable[[Item], bool]) -> None:
+    """Answers that came too late for their calls begin no turn; what was granted stays granted."""
+    ended = {change.item_id for change in draft.fates}
+    for item in warm.waiting:
+        if item.id not in ended and is_meant(item):
+            reason = "nobody waits for it any more"
+            draft.fates.append(FateChange(item_id=item.id, fate="cancelled", reason=reason))
+            grants = item.body.answer.grants if item.body.answer is not None else []
+            held = list(dict.fromkeys([*draft.state.grants, *grants]))
+            draft.state = structs.replace(draft.state, grants=held)
 
 
 def waits_for(turn: Turn) -> WaitReason | None:

@@ -5,6 +5,7 @@ from collections.abc import Awaitable, Callable, Sequence
 
 from retinue.engine import steps
 from retinue.engine.actions import RunTools
+from retinue.engine.approving import Approvals, needs_approval, spent
 from retinue.engine.committing import Committer
 from retinue.engine.equipment import Equipment
 from retinue.engine.feed import Feed
@@ -25,11 +26,13 @@ class ToolRunner:
         committer: Committer,
         equipment: Equipment,
         tooling: Tooling,
+        approvals: Approvals,
         feed: Feed,
     ) -> None:
         self._committer = committer
         self._equipment = equipment
         self._tooling = tooling
+        self._approvals = approvals
         self._feed = feed
 
     async def run(self, warm: Warm, action: RunTools) -> None:
@@ -49,13 +52,22 @@ class ToolRunner:
             await self._committer.commit(warm, draft)
 
         async def run(call: CallPart) -> CallResult:
+            asked = await self._approvals.ask(warm, plan, call, tools)
+            if asked is not None:
+                return asked
             warm.is_in_doubt = True
             show = self._progress(warm, call)
-            return await self._tooling.run(
+            result = await self._tooling.run(
                 warm, plan, call, tools=tools, is_in_doubt=call is action.in_doubt, show=show
             )
+            return spent(warm, plan, call, result)
 
-        are_pure = all((tool := tools.get(c.name)) and tool.effect == "pure" for c in allowed)
+        are_pure = all(
+            (tool := tools.get(c.name))
+            and tool.effect == "pure"
+            and not needs_approval(warm, plan, c)
+            for c in allowed
+        )
         if are_pure and len(allowed) > 1:
             await self._run_together(warm, allowed, run)
         else:

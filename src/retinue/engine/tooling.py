@@ -6,6 +6,7 @@ from difflib import get_close_matches
 from msgspec import Struct, structs
 
 from retinue.agents.inbox import ItemBody, Sender, Trail
+from retinue.agents.request import Request
 from retinue.agents.state import AgentState, Turn
 from retinue.clock import Clock
 from retinue.definitions.scoping import verdict
@@ -39,8 +40,11 @@ class CallContext(Struct, kw_only=True):
     clock: Clock
     turn: Turn
     state: AgentState
+    plan: Plan
     posts: list[Post] = []
     creates: list[NewAgent] = []
+    requests: list[Request] = []
+    notices: list[Post] = []  # not counted as messages of this turn
 
     @property
     def trail(self) -> Trail:
@@ -76,6 +80,9 @@ class CallResult(Struct, frozen=True, kw_only=True):
     posts: Sequence[Post] = ()
     creates: Sequence[NewAgent] = ()
     audit: Sequence[AuditLine] = ()
+    requests: Sequence[Request] = ()
+    notices: Sequence[Post] = ()  # not counted as messages of this turn
+    spent: str | None = None  # the approval that it used up
 
 
 class Tooling:
@@ -106,7 +113,7 @@ class Tooling:
         if refusal is not None:
             return refusal
         assert tool is not None  # a call without a tool was refused
-        context = self._context(warm, call, show)
+        context = self._context(warm, plan, call, show)
         finished = await self._outcome(tool, context, call, is_in_doubt)
         output = finished.output
         if finished.pending is not None:
@@ -115,6 +122,8 @@ class Tooling:
                 pending=finished.pending,
                 posts=context.posts,
                 creates=context.creates,
+                requests=context.requests,
+                notices=context.notices,
             )
         record = ToolRecord(
             call=call.id,
@@ -151,7 +160,9 @@ class Tooling:
             output_limit=self._limits.tool_output_characters,
         )
 
-    def _context(self, warm: Warm, call: CallPart, show: Callable[[str], None]) -> CallContext:
+    def _context(
+        self, warm: Warm, plan: Plan, call: CallPart, show: Callable[[str], None]
+    ) -> CallContext:
         turn = warm.state.turn
         assert turn is not None  # calls belong to a turn
         asked_by = warm.history.asked_by
@@ -167,6 +178,7 @@ class Tooling:
             grants=warm.state.grants,
             turn=turn,
             state=warm.state,
+            plan=plan,
             show=show,
             clock=self._clock,
         )

@@ -14,6 +14,7 @@ from retinue.agents.context import Context
 from retinue.agents.fate import Fate, is_final
 from retinue.agents.history import History
 from retinue.agents.inbox import Item
+from retinue.agents.request import Request
 from retinue.agents.state import AgentState, Lifecycle
 from retinue.ids import AgentId, ItemId, OwnerId
 from retinue.messages import AssistantRecord, KnownRecord
@@ -26,6 +27,7 @@ from retinue.stores.port import (
     Post,
     Snapshot,
 )
+from retinue.stores.request_port import Voiding
 
 RecordT = TypeVar("RecordT", bound=KnownRecord)
 
@@ -119,6 +121,8 @@ class Draft(Struct):
     creates: list[NewAgent] = []
     deliveries: list[NewDelivery] = []
     audit: list[AuditLine] = []
+    requests: list[Request] = []
+    voids: Voiding | None = None
     context_from: int | None = None
     lifecycle: Lifecycle | None = None
 
@@ -238,6 +242,8 @@ class Warm:
             creates=draft.creates,
             deliveries=draft.deliveries,
             audit=draft.audit,
+            requests=draft.requests,
+            voids=draft.voids,
             lifecycle=draft.lifecycle,
         )
 
@@ -248,6 +254,8 @@ class Warm:
         for record in draft.records:
             self.history.append(record)
             self.context.append(record)
+        if self.state.turn is not None and self.state.turn.calls_unbegun:
+            self.is_in_doubt = False
         if draft.lifecycle is not None:
             self.is_ended = draft.lifecycle != "active"
         if draft.fates:

@@ -6,11 +6,13 @@ from random import Random
 
 from retinue.clock import Clock
 from retinue.definitions.catalog import Catalog
+from retinue.engine.approving import Approvals
 from retinue.engine.calling import ModelCaller
 from retinue.engine.collaboration.services import Services
 from retinue.engine.collaboration.toolbox import CollaborationToolbox
 from retinue.engine.committing import Committer
 from retinue.engine.delivery import Deliver, Outbox
+from retinue.engine.desk import Desk
 from retinue.engine.equipment import Equipment
 from retinue.engine.feed import Feed
 from retinue.engine.following import Following
@@ -115,6 +117,7 @@ def make_runner(
         committer=committer,
         equipment=equipment,
         tooling=Tooling(trees=world.trees, clock=world.clock, limits=limits),
+        approvals=Approvals(Desk(world.store, world.clock, limits)),
         feed=feed,
     )
     return Runner(

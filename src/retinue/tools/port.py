@@ -9,7 +9,7 @@ from typing import Any, Literal, Protocol
 from msgspec import Struct
 
 from retinue.agents.files import FileStream, TreeEntry
-from retinue.ids import AgentId, CallId, ItemId, OwnerId
+from retinue.ids import AgentId, CallId, ItemId, OwnerId, RequestId
 from retinue.messages import FileReference
 
 Effect = Literal["pure", "keyed", "verifiable", "once"]
@@ -122,7 +122,7 @@ class Pending:
     at_timeout: str = ""  # the result when nothing came until then
     agent_id: AgentId | None = None
     item: ItemId | None = None
-    request: str | None = None
+    request: RequestId | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

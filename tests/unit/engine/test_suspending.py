@@ -11,7 +11,7 @@ from retinue.agents.inbox import ItemBody, ReplyTo, Sender
 from retinue.agents.state import AgentState
 from retinue.engine.tooling import CallContext
 from retinue.errors import ModelError, TerminatedError
-from retinue.ids import LOCAL_OWNER, AgentId, new_agent_id, new_item_id
+from retinue.ids import LOCAL_OWNER, AgentId, RequestId, new_agent_id, new_item_id
 from retinue.models.port import ModelRequest
 from retinue.models.scripted import Answer, Call, Reply
 from retinue.stores.port import Agent, NewAgent, NewItem, Post, Receipt
@@ -50,7 +50,7 @@ async def delegate(ctx: ToolContext, to: str, text: str, seconds: float = 0) -> 
 @tool(effect="keyed")
 async def permit() -> Pending:
     """Ask a person."""
-    return Pending(reason="permission", request="r1")
+    return Pending(reason="permission", request=RequestId("r1"))
 
 
 async def kinds_until(kit: Kit, agent: Agent, last: str) -> list[str]:

@@ -4,10 +4,18 @@ from collections.abc import Mapping, Sequence
 
 from retinue.engine.collaboration.delegation import delegation_tools
 from retinue.engine.collaboration.messaging import messaging_tools
+from retinue.engine.collaboration.permissions import permission_tools
 from retinue.engine.collaboration.services import Services
 from retinue.tools.port import Tool
 
-COLLABORATION_TOOLS = ("send_agent_message", "agents_message", "agents_list")
+COLLABORATION_TOOLS = (
+    "send_agent_message",
+    "agents_message",
+    "agents_list",
+    "request_permission",
+    "request_permission_via_parent",
+    "ask_user",
+)
 """The names, for definitions that are read before there is an engine."""
 
 
@@ -15,7 +23,11 @@ class CollaborationToolbox:
     """Implements `Toolbox`; its tools are built once."""
 
     def __init__(self, services: Services) -> None:
-        made = [*messaging_tools(services), *delegation_tools(services)]
+        made = [
+            *messaging_tools(services),
+            *delegation_tools(services),
+            *permission_tools(services),
+        ]
         self._tools: Mapping[str, Tool] = {
             function.name: function.as_tool(source="builtin") for function in made
         }
