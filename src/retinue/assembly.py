@@ -182,7 +182,9 @@ def _probe(settings: Settings, store: SqliteStore, trees: FileTrees) -> WatchPro
 
 
 def _toolbox(settings: Settings, mcp: McpToolbox, extras: Extras) -> CombinedToolbox:
-    sources: list[Toolbox] = [BuiltinToolbox(clock=extras.clock, settings=settings.tools)]
+    sources: list[Toolbox] = [
+        BuiltinToolbox(clock=extras.clock, private=settings.data_dir, settings=settings.tools)
+    ]
     if extras.tools is not None:
         sources.append(extras.tools)
     sources.append(ProjectToolbox(settings.project_dir / "tools"))

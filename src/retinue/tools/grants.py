@@ -1,9 +1,51 @@
 """What a tool asks before it does something that needs a grant."""
 
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from retinue.agents.permission import Permission, is_held, permissions_of
 from retinue.errors import RefusedError
 from retinue.tools.port import ToolContext
+from retinue.tools.sandbox import Bind
 
-NETWORK = "@network"
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Granted:
+    """What grants of paths let a command see."""
+
+    binds: Sequence[Bind]
+    hidden: Sequence[str]
+    missing: Sequence[str]  # granted, but not there, or no longer the place that was granted
+
+
+def granted(grants: Sequence[str], private: Path) -> Granted:
+    """Turn grants of paths into binds; nothing ever shows what is `private`.
+
+    A path that has become a symbolic link since it was granted is not followed. One that lies in
+    another granted place is not bound by itself: whoever may write there could exchange it.
+    """
+    secret = Path(os.path.realpath(private))
+    asked = [one for one in permissions_of(grants) if one.kind in ("read", "write")]
+    binds: list[Bind] = []
+    hidden: list[str] = []
+    missing: list[str] = []
+    for permission in sorted(set(asked), key=lambda one: one.target):
+        path = Path(permission.target)
+        if _is_in_another(permission, asked) or path.is_relative_to(secret):
+            continue
+        if os.path.realpath(path) != str(path) or not path.exists():
+            missing.append(str(path))
+            continue
+        binds.append(Bind(source=path, place=str(path), is_writable=permission.kind == "write"))
+        if secret.is_relative_to(path) and secret.is_dir():
+            hidden.append(str(secret))
+    return Granted(binds=binds, hidden=list(dict.fromkeys(hidden)), missing=missing)
+
+
+def _is_in_another(permission: Permission, asked: Sequence[Permission]) -> bool:
+    return is_held(permission, [other.tag for other in asked if other != permission])
 
 
 def require(ctx: ToolContext, grant: str, to_do: str) -> None:

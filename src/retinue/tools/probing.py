@@ -5,16 +5,16 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Protocol
 
+from retinue.agents.permission import NETWORK
 from retinue.agents.watch import Watch
 from retinue.errors import NotFoundError, RefusedError, UsageError
 from retinue.ids import LOCAL_OWNER, AgentId, OwnerId
 from retinue.messages import clean_text
 from retinue.settings.sections import ToolsSettings
-from retinue.tools.grants import NETWORK
 from retinue.tools.guarded_http import GuardedClient
 from retinue.tools.html_text import html_text
 from retinue.tools.port import FileTrees
-from retinue.tools.sandbox import Sandbox, SandboxLimits
+from retinue.tools.sandbox import Bind, Sandbox, SandboxLimits
 from retinue.tools.threads import in_thread
 
 _COMMAND_SECONDS = 60.0
@@ -114,8 +114,8 @@ class WatchProbe:
                 command,
                 folder,
                 has_network=False,
-                shown=self._project,
-                hidden=[self._data.name],
+                binds=[Bind(source=self._project, place="/project")],
+                hidden=[f"/project/{self._data.name}"],
             )
         if ran.stopped is not None:
             raise UsageError(f"the command was stopped: {ran.stopped}")

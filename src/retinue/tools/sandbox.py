@@ -8,7 +8,7 @@ import signal
 import tempfile
 from collections import deque
 from collections.abc import Generator, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import BinaryIO
 
@@ -38,6 +38,15 @@ class SandboxLimits:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Bind:
+    """A file or folder of this machine that a command sees beside its own folder."""
+
+    source: Path
+    place: str  # in the sandbox
+    is_writable: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Ran:
     """What a command did."""
 
@@ -56,32 +65,45 @@ class _Stage:
     folder is bound to another place first, in a namespace that nobody else sees.
     """
 
-    def __init__(self, folder: Path, shown: Path | None = None) -> None:
+    def __init__(self, folder: Path, binds: Sequence[Bind] = ()) -> None:
         self.is_needed = os.geteuid() == 0
         self._source = folder
-        self._shown_source = shown
+        self._sources = [folder, *(bind.source for bind in binds)]
         self.folder = folder
-        self.shown = shown
+        self.binds = binds
         self._place: Path | None = None
 
     def __enter__(self) -> "_Stage":
         if self.is_needed:
             self._place = Path(tempfile.mkdtemp(prefix="retinue-sandbox-"))
             self._place.chmod(0o755)
-            self.folder = self._place / "work"
-            self.folder.mkdir()
-            if self.shown is not None:
-                self.shown = self._place / "shown"
-                self.shown.mkdir()
+            places = [self._stand_in(number) for number in range(len(self._sources))]
+            self.folder = places[0]
+            self.binds = [
+                replace(bind, source=place)
+                for bind, place in zip(self.binds, places[1:], strict=True)
+            ]
         return self
+
+    def _stand_in(self, number: int) -> Path:
+        """Make something empty to mount a source over."""
+        assert self._place is not None  # it was made first
+        place = self._place / str(number)
+        if self._sources[number].is_file():
+            place.touch()
+        else:
+            place.mkdir()
+        return place
 
     def __exit__(self, *_: object) -> None:
         if self._place is not None:
             # Not a tree's removal: should the folder be mounted here after all, it must stay.
             with contextlib.suppress(OSError):
-                self.folder.rmdir()
-                if self.shown is not None:
-                    self.shown.rmdir()
+                for place in (self.folder, *(bind.source for bind in self.binds)):
+                    if place.is_file():
+                        place.unlink()
+                    else:
+                        place.rmdir()
                 self._place.rmdir()
 
     def give_folder(self) -> None:
@@ -107,11 +129,14 @@ class _Stage:
         if not self.is_needed:
             return ()
         script = 'mount --bind -- "$1" "$2" && shift 2 && exec "$@"'
-        binding = ("sh", "-c", script, "sh")
-        also_shown = (*binding, str(self._shown_source), str(self.shown)) if self.shown else ()
+        places = (self.folder, *(bind.source for bind in self.binds))
+        mounts = [
+            argument
+            for source, place in zip(self._sources, places, strict=True)
+            for argument in ("sh", "-c", script, "sh", str(source), str(place))
+        ]
         return (
-            *("unshare", "--mount", "--propagation", "private", "--"),
-            *(*binding, str(self._source), str(self.folder), *also_shown),
+            *("unshare", "--mount", "--propagation", "private", "--", *mounts),
             *("setpriv", f"--reuid={_NOBODY}", f"--regid={_NOBODY}", "--clear-groups"),
             *("--inh-caps=-all", "--no-new-privs", "--"),
         )
@@ -130,16 +155,16 @@ class Sandbox:
         folder: Path,
         *,
         has_network: bool,
-        shown: Path | None = None,
+        binds: Sequence[Bind] = (),
         hidden: Sequence[str] = (),
     ) -> Ran:
         """Raises `RefusedError` where there is no sandbox: there is no way without one.
 
-        `shown` is a second folder, to be read only, as /project; its `hidden` folders are empty.
+        Folders of the binds that are `hidden`, by their place in the sandbox, are empty there.
         """
         await self._require(folder)
         output = _Output(self.limits.output_bytes)
-        with _Stage(folder, shown) as stage:
+        with _Stage(folder, binds) as stage:
             await asyncio.to_thread(stage.give_folder)
             with stage.pipe() as (reading_end, writing_end):
                 process = await asyncio.create_subprocess_exec(
@@ -211,7 +236,7 @@ class Sandbox:
             *("--proc", "/proc", "--remount-ro", "/proc", "--dev", "/dev"),
             *("--size", str(limits.temporary_bytes), "--tmpfs", "/dev/shm", "--remount-ro", "/dev"),
             *("--size", str(limits.temporary_bytes), "--tmpfs", "/tmp"),
-            *("--bind", str(stage.folder), "/work", *_shown_binds(stage.shown, hidden)),
+            *("--bind", str(stage.folder), "/work", *_more_binds(stage.binds, hidden)),
             *("--remount-ro", "/"),
             *("--chdir", "/work", "--clearenv"),
             *("--setenv", "PATH", "/usr/local/bin:/usr/bin:/bin"),
@@ -256,11 +281,11 @@ def _kill(process: asyncio.subprocess.Process) -> None:
             os.killpg(process.pid, signal.SIGKILL)
 
 
-def _shown_binds(shown: Path | None, hidden: Sequence[str]) -> Iterator[str]:
-    if shown is not None:
-        yield from ("--ro-bind", str(shown), "/project")
-        for name in hidden:
-            yield from ("--tmpfs", f"/project/{name}")
+def _more_binds(binds: Sequence[Bind], hidden: Sequence[str]) -> Iterator[str]:
+    for bind in binds:
+        yield from ("--bind" if bind.is_writable else "--ro-bind", str(bind.source), bind.place)
+    for place in hidden:
+        yield from ("--tmpfs", place)
 
 
 def _system_binds(has_network: bool) -> Iterator[str]:

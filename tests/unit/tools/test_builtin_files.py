@@ -1,4 +1,5 @@
 from collections.abc import Mapping
+from pathlib import Path
 
 import pytest
 
@@ -12,7 +13,9 @@ from tests.unit.tools.support import Context, run
 
 @pytest.fixture
 async def tools() -> Mapping[str, Tool]:
-    return await BuiltinToolbox(clock=SystemClock(), settings=ToolsSettings()).tools()
+    return await BuiltinToolbox(
+        clock=SystemClock(), private=Path("/nowhere"), settings=ToolsSettings()
+    ).tools()
 
 
 async def test_every_file_tool_says_what_it_promises_and_needs(tools: Mapping[str, Tool]) -> None:

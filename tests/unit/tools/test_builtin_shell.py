@@ -27,12 +27,12 @@ needs_sandbox = pytest.mark.skipif(
 
 
 async def sh(ctx: Context, command: str, *, seconds: float = 20) -> Finished:
-    made = shell_tool(ShellSettings(time_limit_seconds=seconds))
+    made = shell_tool(ShellSettings(time_limit_seconds=seconds), Path("/nowhere"))
     return await run(made, ctx, command=command)
 
 
 def test_it_promises_nothing_and_needs_its_capability() -> None:
-    made = shell_tool(ShellSettings()).as_tool(source="builtin")
+    made = shell_tool(ShellSettings(), Path("/nowhere")).as_tool(source="builtin")
     assert (made.effect, made.capabilities) == ("once", ("shell.run",))
 
 

@@ -1,10 +1,12 @@
 """The tool that runs commands."""
 
+import asyncio
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from retinue.agents.permission import NETWORK
 from retinue.tools.function import FunctionTool, tool
-from retinue.tools.grants import NETWORK
+from retinue.tools.grants import granted
 from retinue.tools.port import ToolContext, ToolOutput
 from retinue.tools.sandbox import Ran, Sandbox, SandboxLimits
 
@@ -14,8 +16,8 @@ if TYPE_CHECKING:
 _GRACE_SECONDS = 10
 
 
-def shell_tool(settings: "ShellSettings") -> FunctionTool[..., Any]:
-    """Make the tool with these limits."""
+def shell_tool(settings: "ShellSettings", private: Path) -> FunctionTool[..., Any]:
+    """Make the tool with these limits; no grant shows what is in `private`."""
     sandbox = Sandbox(SandboxLimits(seconds=settings.time_limit_seconds))
 
     @tool(
@@ -29,15 +31,25 @@ def shell_tool(settings: "ShellSettings") -> FunctionTool[..., Any]:
         It starts in /work, which is your file tree: /work/notes/a.md is the file /notes/a.md. What
         it writes elsewhere is gone afterwards, and so is every process that it leaves running.
         There is no network without the grant @network; with it, the command reaches whatever this
-        machine reaches.
+        machine reaches. Places that you were granted (@read, @write) are where they really are.
 
         Args:
             command: What bash is to run; several lines are fine.
         """
         folder = Path(str(ctx.files.real_path("/")))
         has_network = NETWORK in ctx.grants
-        ran = await sandbox.run(command, folder, has_network=has_network)
-        return ToolOutput(text=_report(ran), is_error=ran.exit_code != 0)
+        places = await asyncio.to_thread(granted, ctx.grants, private)
+        ran = await sandbox.run(
+            command,
+            folder,
+            has_network=has_network,
+            binds=places.binds,
+            hidden=places.hidden,
+        )
+        text = _report(ran)
+        if places.missing:
+            text += f"\n[granted, but not to be found: {', '.join(places.missing)}]"
+        return ToolOutput(text=text, is_error=ran.exit_code != 0)
 
     return shell
 

@@ -1,6 +1,7 @@
 """The built-in tools, set up as the operator wants them."""
 
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 
 from retinue.clock import Clock
 from retinue.settings.sections import ToolsSettings
@@ -14,13 +15,15 @@ from retinue.tools.port import Tool
 class BuiltinToolbox:
     """Implements `Toolbox`; its tools are built once."""
 
-    def __init__(self, *, clock: Clock, settings: ToolsSettings | None = None) -> None:
+    def __init__(
+        self, *, clock: Clock, private: Path, settings: ToolsSettings | None = None
+    ) -> None:
         settings = settings or ToolsSettings()
         made = [*FILE_TOOLS, time_tool(clock)]
         if settings.web_fetch.enabled:
             made.append(web_fetch_tool(settings.web_fetch))
         if settings.shell.enabled:
-            made.append(shell_tool(settings.shell))
+            made.append(shell_tool(settings.shell, private))
         self._tools: Mapping[str, Tool] = {
             function.name: function.as_tool(source="builtin") for function in made
         }

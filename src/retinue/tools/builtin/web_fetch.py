@@ -7,8 +7,9 @@ from pathlib import PurePosixPath
 from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote, urlsplit
 
+from retinue.agents.permission import NETWORK
 from retinue.tools.function import FunctionTool, tool
-from retinue.tools.grants import NETWORK, require
+from retinue.tools.grants import require
 from retinue.tools.guarded_http import Fetched, GuardedClient
 from retinue.tools.html_text import html_text
 from retinue.tools.port import ToolContext, ToolOutput
