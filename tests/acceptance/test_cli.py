@@ -187,6 +187,8 @@ def test_show_tells_who_it_is_and_what_it_used(project: Path) -> None:
     assert look("reset", "helper", project=project).out == "The conversation begins anew.\n"
     assert look("stop", "helper", "--json", project=project).json()["applied"] is False
     assert "nothing to sum up" in look("compact", "helper", project=project).out
+    assert look("terminate", "helper", project=project).out.startswith("Terminated.")
+    assert "has ended" in look("reset", "helper", project=project).err
 
 
 def test_a_pipe_gets_plain_answers_and_a_failure_shows_in_the_exit_code(project: Path) -> None:

@@ -163,6 +163,17 @@ async def test_details_tell_what_was_used_and_what_waits(client: Client) -> None
     await client.stop(agent.id)
 
 
+async def test_a_terminated_agent_is_shown_as_such_and_takes_no_messages(client: Client) -> None:
+    agent = await client.open_place(place())
+    assert await client.terminate(agent.id, "enough") == [agent.id]
+    assert (await client.agent(agent.id)).lifecycle == "terminated"
+    assert (await client.tree(agent.id)).tree.agent.status == "terminated"
+    with pytest.raises(RetinueError) as caught:
+        await client.post(agent.id, "hello")
+    assert caught.value.code == "terminated"
+    assert await client.terminate(agent.id, "enough") == []
+
+
 async def test_what_is_not_there_is_said_so(client: Client) -> None:
     for asking in (
         client.agent("a" * 24),

@@ -1,4 +1,4 @@
-"""`retinue agents`, `show`, `stop`, `reset`, `compact`: looking at agents and steering them."""
+"""`retinue agents`, `show`, `stop`, `reset`, `compact`, `terminate`: see agents and steer them."""
 
 from datetime import datetime
 from typing import TYPE_CHECKING, Annotated, Literal
@@ -161,6 +161,30 @@ def reset(common: Common, agent: AgentReference) -> None:
 def compact(common: Common, agent: AgentReference) -> None:
     """Sum up what was said, so that the model has room again."""
     run_with_client(common.project, _act("compact", agent, common.is_json), needs_engine=True)
+
+
+def terminate(
+    common: Common,
+    agent: AgentReference,
+    reason: Annotated[str, typer.Option(help="Recorded with it.")] = "by its owner",
+) -> None:
+    """End an agent and its children for good; the history stays."""
+
+    async def work(client: "Client") -> None:
+        from retinue.cli.references import find_agent
+
+        found = await find_agent(client, agent)
+        ended = await client.terminate(found.id, reason)
+        if common.is_json:
+            print_json({"agentId": found.id, "applied": bool(ended), "ended": list(ended)})
+        elif not ended:
+            say("It had ended before.")
+        else:
+            others = len(ended) - 1
+            with_it = f" With it ended {plural(others, 'background agent')}." if others else ""
+            say(f"Terminated. It takes no more messages; its history stays.{with_it}")
+
+    run_with_client(common.project, work, needs_engine=True)
 
 
 def _act(act: Act, reference: str, is_json: bool) -> "Callable[[Client], Awaitable[None]]":

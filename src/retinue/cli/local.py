@@ -210,6 +210,9 @@ class LocalClient:
     async def compact(self, agent_id: str) -> bool:
         return await self._engine.compact(LOCAL_OWNER, AgentId(agent_id))
 
+    async def terminate(self, agent_id: str, reason: str) -> Sequence[str]:
+        return await self._engine.terminate(LOCAL_OWNER, AgentId(agent_id), reason=reason)
+
     async def upload(self, agent_id: str, path: str, data: bytes) -> "FileReference":
         await self._store.agent(LOCAL_OWNER, AgentId(agent_id))
         return await self._engine.tree(AgentId(agent_id)).write(path, data)

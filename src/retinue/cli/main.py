@@ -49,6 +49,7 @@ GROUPS: Mapping[str, Mapping[str, Command]] = {
         "stop": Command("agents:stop", "stop the turn that is running"),
         "reset": Command("agents:reset", "begin the conversation anew"),
         "compact": Command("agents:compact", "summarise what was said so far"),
+        "terminate": Command("agents:terminate", "end an agent for good"),
     },
     "Keep": {
         "export": Command("transfer:export", "write agents to an archive"),

@@ -62,6 +62,10 @@ class _Applied(msgspec.Struct):
     applied: bool
 
 
+class _Ended(msgspec.Struct):
+    ended: list[str]
+
+
 class _Health(msgspec.Struct):
     store: Facts
     reason: str = ""
@@ -194,6 +198,10 @@ class RemoteClient:
         # A model writes the summary, and it may take its time.
         path = f"{_agent(agent_id)}/compact"
         return (await self._send("POST", path, _Applied, extra_seconds=300)).applied
+
+    async def terminate(self, agent_id: str, reason: str) -> Sequence[str]:
+        body = {"reason": reason}
+        return (await self._send("POST", f"{_agent(agent_id)}/terminate", _Ended, body)).ended
 
     async def upload(self, agent_id: str, path: str, data: bytes) -> FileReference:
         answer = await self._request(

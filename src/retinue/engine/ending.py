@@ -63,6 +63,11 @@ def ended(draft: Draft, warm: Warm, reason: str, children: Iterable[Agent]) -> N
     draft.state = structs.replace(draft.state, turn=None, updated_at=draft.at)
 
 
+def came_late(draft: Draft, warm: Warm) -> None:
+    """What was admitted while the agent ended ends with it."""
+    draft.fates += [_cancelled(item.id, "terminated") for item in warm.waiting]
+
+
 def _cancelled(item: ItemId, reason: str, seq: int | None = None) -> FateChange:
     return FateChange(item_id=item, fate="cancelled", reason=reason, reply_seq=seq)
 

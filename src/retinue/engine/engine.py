@@ -38,7 +38,7 @@ from retinue.engine.warm import (
     Warm,
 )
 from retinue.engine.wiring import World, make_runner, make_schedules, make_toolbox
-from retinue.errors import BusyError, FencedError, NotFoundError
+from retinue.errors import BusyError, FencedError, NotFoundError, TerminatedError
 from retinue.events import AgentView, DefinitionsEvent, Event, SchedulesEvent
 from retinue.ids import AgentId, ItemId, OwnerId, new_agent_id, new_id
 from retinue.messages import FileReference, clean_json
@@ -222,6 +222,8 @@ class Engine:
     async def interrupt(self, owner: OwnerId, agent_id: AgentId) -> bool:
         """Stop the turn that goes on or is about to begin; False when there was none."""
         agent = await self.store.agent(owner, agent_id)
+        if agent.lifecycle != "active":
+            raise TerminatedError(f"the agent {agent_id!r} has ended")
         newest = 0 if agent.state.turn else await self._newest_item(owner, agent_id)
         if agent.state.turn is None and not newest and agent_id not in self._running:
             return False
@@ -231,9 +233,21 @@ class Engine:
         """Give the seq of the last item that waits by now, 0 when there is none."""
         return max((item.seq for item in await self.store.open_items(owner, agent_id)), default=0)
 
-    async def terminate(self, owner: OwnerId, agent_id: AgentId, *, reason: str = "") -> None:
-        """End the agent for good, and its children with it."""
-        await self._order(owner, agent_id, Terminate(reason=reason or "by its owner"))
+    async def terminate(
+        self, owner: OwnerId, agent_id: AgentId, *, reason: str = "by its owner"
+    ) -> Sequence[AgentId]:
+        """End the agent for good, and its children with it; tells who has ended by this."""
+        agent = await self.store.agent(owner, agent_id)
+        if agent.lifecycle != "active":
+            return []
+        try:
+            await self._order(owner, agent_id, Terminate(reason=reason))
+        except TerminatedError:
+            pass  # somebody else's order, or its parent's end, came first
+        ended = [agent_id]
+        for child in await self.store.children(owner, agent_id):
+            ended += await self.terminate(owner, child.id, reason="its parent was terminated")
+        return ended
 
     async def compact(self, owner: OwnerId, agent_id: AgentId) -> bool:
         return await self._order(owner, agent_id, CompactNow())

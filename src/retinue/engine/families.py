@@ -4,7 +4,7 @@ from collections import deque
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from retinue.agents.descriptor import SubagentDescriptor
+from retinue.agents.descriptor import parent_of
 from retinue.errors import NotFoundError
 from retinue.ids import AgentId, OwnerId
 from retinue.stores.port import Agent, Store
@@ -25,16 +25,16 @@ class Branch:
 
 
 async def ancestors_of(store: Store, agent: Agent) -> Sequence[Agent]:
-    """The parents that are still there, the nearest first."""
+    """Whom the agent answers to, as far as they are still there, the nearest first."""
     found: list[Agent] = []
-    descriptor = agent.descriptor
-    while isinstance(descriptor, SubagentDescriptor) and len(found) < _FARTHEST:
+    parent_id = parent_of(agent.descriptor)
+    while parent_id is not None and len(found) < _FARTHEST:
         try:
-            parent = await store.agent(agent.owner, descriptor.parent_agent_id)
+            parent = await store.agent(agent.owner, parent_id)
         except NotFoundError:
             break
         found.append(parent)
-        descriptor = parent.descriptor
+        parent_id = parent_of(parent.descriptor)
     return found
 
 
@@ -57,4 +57,4 @@ async def tree_of(store: Store, owner: OwnerId, agent_id: AgentId, *, depth: int
 def _rank(child: Agent) -> int:
     if child.lifecycle != "active":
         return 2
-    return 0 if child.state.turn is not None or child.queued else 1
+    return 0 if child.is_busy else 1

@@ -116,7 +116,10 @@ class Runner:
         while not self._committer.is_stopping:
             try:
                 await self.obey(warm)
-                if warm.is_deleted or warm.is_ended:
+                if warm.is_deleted:
+                    return None
+                if warm.is_ended:
+                    await self._clear(warm)
                     return None
                 action = next_action(self._view(warm))
                 match action:
@@ -233,6 +236,13 @@ class Runner:
         ending.ended(draft, warm, reason, children)
         await self._committer.commit(warm, draft, "end")
 
+    async def _clear(self, warm: Warm) -> None:
+        """Give what came while the agent ended its fate too."""
+        if warm.waiting:
+            draft = self._committer.draft(warm)
+            ending.came_late(draft, warm)
+            await self._committer.commit(warm, draft, "end")
+
     async def obey_aside(self, warm: Warm, command: Command) -> None:
         """Carry out a command while the agent's own task waits for a model or a tool."""
         try:
@@ -275,6 +285,7 @@ class Runner:
             case Delete():
                 if not warm.is_ended and await self._concerns_others(warm):
                     await self._end(warm, "it was deleted")
+                    await self._clear(warm)
                 await self._store.delete(warm.owner, warm.id)
                 warm.is_deleted = True
             case _:

@@ -46,7 +46,7 @@ def status_of(agent: Agent) -> Status:
 def lifecycle_of(agent: Agent, is_in_memory: IsInMemory) -> ShownLifecycle:
     if agent.lifecycle != "active":
         return "terminated"
-    if agent.state.turn is not None or agent.queued:
+    if agent.is_busy:
         return "awake"
     return "resting" if is_in_memory(agent.id) else "sleeping"
 

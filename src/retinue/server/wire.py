@@ -240,6 +240,19 @@ class CommandAnswer(Answer, frozen=True, kw_only=True):
     applied: bool
 
 
+class TerminateOrder(Asked, frozen=True, kw_only=True):
+    """An end for good; the reason is recorded with it."""
+
+    reason: Annotated[str, Meta(max_length=1000)] = ""
+
+
+class TerminateAnswer(Answer, frozen=True, kw_only=True):
+    """Who has ended by this: the agent and its children; nobody when it had ended before."""
+
+    applied: bool
+    ended: list[str]
+
+
 class ResetOrder(Asked, frozen=True, kw_only=True):
     """A reset; the reason is recorded with it."""
 

@@ -33,6 +33,11 @@ class Agent(Struct, frozen=True, kw_only=True):
     queued: int  # items that wait in its inbox, silent ones not counted
     running: int  # items in the turn that is going on
 
+    @property
+    def is_busy(self) -> bool:
+        """Whether a turn goes on or is about to begin."""
+        return self.state.turn is not None or self.queued > 0
+
 
 class NewAgent(Struct, frozen=True, kw_only=True):
     """An agent to find by its descriptor's identity, or to create."""
@@ -298,7 +303,8 @@ class Store(Protocol):
         ...
 
     async def waking(self) -> Sequence[Waking]:
-        """Agents with work left over: a turn that goes on, or queued items that wake."""
+        """Agents with work left over: a turn that goes on, or queued items that wake, also of ended
+        agents: such an item came while its agent ended, and needs its fate."""
         ...
 
     async def facts(self) -> StoreFacts: ...

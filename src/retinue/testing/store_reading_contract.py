@@ -166,9 +166,13 @@ class StoreReadingContract:
         turning, _ = await store.create(new_agent())
         receipt = await store.admit(post(turning.id))
         await (await Runner.claim(store, turning.id)).decide(receipt.item.id, "running")
+        ended = await store.admit(post(new_agent()))
+        runner = await Runner.claim(store, ended.agent_id)
+        await runner.commit(replace(runner.step(), lifecycle="terminated"))
         assert dict(await store.waking()) == {
             queued.agent_id: "background",
             turning.id: "foreground",
+            ended.agent_id: "foreground",
         }
 
     # -- the outbox

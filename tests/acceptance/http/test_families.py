@@ -62,3 +62,29 @@ async def test_a_tree_shows_parents_and_children_and_counts_what_is_deeper(door:
 async def test_the_tree_of_nobody_is_not_found(door: Door) -> None:
     answer = await door.client.get(f"/api/agents/{new_agent_id()}/tree")
     assert answer.status_code == 404
+
+
+async def test_terminating_an_agent_ends_its_children_and_everything_refuses_clearly(
+    door: Door,
+) -> None:
+    root = await door.new_agent()
+    child = await child_of(door, root, "middle")
+    grandchild = await child_of(door, child, "leaf")
+    path = f"/api/agents/{root}"
+    answer = (await door.client.post(f"{path}/terminate", json={"reason": "enough"})).json()
+    assert answer == {"applied": True, "ended": [root, child, grandchild]}
+    for agent in (root, child, grandchild):
+        assert await lifecycle(door, agent) == "terminated"
+    for operation, body in [
+        ("messages", {"content": "hi"}),
+        ("reset", None),
+        ("stop", None),
+        ("compact", None),
+    ]:
+        refused = await door.client.post(f"{path}/{operation}", json=body)
+        assert refused.status_code == 410, operation
+        assert "ended" in refused.json()["error"]["message"]
+    again = (await door.client.post(f"{path}/terminate")).json()
+    assert again == {"applied": False, "ended": []}
+    history = await door.history(root)
+    assert history["records"][-1]["text"] == "Terminated: enough"

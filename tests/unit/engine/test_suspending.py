@@ -74,7 +74,9 @@ async def is_ended(kit: Kit, agent: Agent) -> bool:
     return (await kit.fresh(agent)).lifecycle == "terminated"
 
 
-async def child_of(kit: Kit, parent: Agent, name: str = "worker") -> Agent:
+async def child_of(
+    kit: Kit, parent: Agent, name: str = "worker", definition: str = "helper"
+) -> Agent:
     now = kit.stage.clock.now()
     agent_id = new_agent_id()
     agent, _ = await kit.store.create(
@@ -82,7 +84,7 @@ async def child_of(kit: Kit, parent: Agent, name: str = "worker") -> Agent:
             id=agent_id,
             owner=parent.owner,
             descriptor=SubagentDescriptor(id=agent_id, parent_agent_id=parent.id, name=name),
-            definition="helper",
+            definition=definition,
             state=AgentState(created_at=now, updated_at=now),
         )
     )

@@ -523,6 +523,12 @@ export type TaskView = {
   watch: WatchView | null;
 };
 
+/** Who has ended by this: the agent and its children; nobody when it had ended before. */
+export type TerminateAnswer = { applied: boolean; ended: Array<string> };
+
+/** An end for good; the reason is recorded with it. */
+export type TerminateOrder = { reason?: string };
+
 /** What the model said. */
 export type TextPart = { text: string; type: "text" };
 

@@ -32,13 +32,18 @@ def extended(call: CallContext, target: str, limits: Limits) -> Trail:
             f"this was passed on too often: {_drawn([*chain, target])}; "
             f"at most {limits.delegation_depth} delegations in a row are allowed"
         )
+    refuse_endless(call, limits)
     came = call.trail
-    if came.hops > limits.message_hops:
+    return Trail(agents=[*came.agents, call.agent_id], definitions=chain, hops=came.hops)
+
+
+def refuse_endless(call: CallContext, limits: Limits) -> None:
+    """Refuse to pass a message on when agents have talked among themselves for too long."""
+    if call.trail.hops > limits.message_hops:
         raise RefusedError(
             f"agents have passed messages on {limits.message_hops} times since a person last "
             "wrote: answer or end here instead"
         )
-    return Trail(agents=[*came.agents, call.agent_id], definitions=chain, hops=came.hops)
 
 
 def _drawn(chain: Sequence[str]) -> str:

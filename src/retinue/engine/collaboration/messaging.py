@@ -5,9 +5,10 @@ from typing import Annotated, Any
 
 from pydantic import Field
 
+from retinue.engine.collaboration.chains import refuse_endless
 from retinue.engine.collaboration.routing import default_target, named_target
 from retinue.engine.collaboration.services import Services, call_of
-from retinue.errors import RefusedError, UsageError
+from retinue.errors import UsageError
 from retinue.ids import AgentId
 from retinue.messages import clean_text
 from retinue.tools.function import FunctionTool, tool
@@ -37,12 +38,7 @@ def messaging_tools(services: Services) -> list[FunctionTool[..., Any]]:
         text = clean_text(text)
         if not text.strip():
             raise UsageError("text: the message is empty")
-        most = services.limits.message_hops
-        if call.trail.hops > most:
-            raise RefusedError(
-                f"agents have passed messages on {most} times since a person last wrote: "
-                "answer or end here instead"
-            )
+        refuse_endless(call, services.limits)
         sender = await store.agent(ctx.owner, ctx.agent_id)
         if agentId is None:
             target = await default_target(store, sender)

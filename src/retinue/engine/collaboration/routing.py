@@ -1,11 +1,10 @@
 """To whom a message goes that names nobody, and whether a named target may be reached at all."""
 
-from retinue.agents.descriptor import SwarmDescriptor, parent_of
+from retinue.agents.descriptor import SwarmDescriptor
+from retinue.engine.families import ancestors_of
 from retinue.errors import NotFoundError, RefusedError, TerminatedError
-from retinue.ids import AgentId, OwnerId
+from retinue.ids import AgentId
 from retinue.stores.port import Agent, Store
-
-_FARTHEST = 64  # ancestors; far more than may be nested
 
 
 async def default_target(store: Store, agent: Agent) -> Agent:
@@ -14,17 +13,9 @@ async def default_target(store: Store, agent: Agent) -> Agent:
     It is answered from the store, so it is right after a restart too, and it stays within one owner
     because every step of it does.
     """
-    current = agent
-    for _ in range(_FARTHEST):
-        parent_id = parent_of(current.descriptor)
-        if parent_id is None:
-            break
-        parent = await _existing(store, agent.owner, parent_id)
-        if parent is None:
-            break
-        if parent.lifecycle == "active":
-            return parent
-        current = parent
+    for ancestor in await ancestors_of(store, agent):
+        if ancestor.lifecycle == "active":
+            return ancestor
     chat = await store.most_recent_foreground(agent.owner)
     if chat is None or chat.id == agent.id:
         raise NotFoundError("there is nobody to write to: name an agentId")
@@ -42,10 +33,3 @@ async def named_target(store: Store, sender: Agent, agent_id: AgentId) -> Agent:
     if isinstance(descriptor, SwarmDescriptor) and agent_id != descriptor.contact_agent_id:
         raise RefusedError("a swarm agent may write only to the agent that contacted it")
     return target
-
-
-async def _existing(store: Store, owner: OwnerId, agent_id: AgentId) -> Agent | None:
-    try:
-        return await store.agent(owner, agent_id)
-    except NotFoundError:
-        return None

@@ -3,12 +3,15 @@
 from dataclasses import dataclass
 from typing import cast
 
+from retinue.agents.descriptor import Descriptor
+from retinue.agents.state import AgentState
 from retinue.clock import Clock
 from retinue.definitions.catalog import Catalog
 from retinue.engine.limits import Limits
 from retinue.engine.tooling import CallContext
+from retinue.ids import AgentId, new_agent_id
 from retinue.settings import Settings
-from retinue.stores.port import Store
+from retinue.stores.port import NewAgent, Store
 from retinue.tools.port import FileTrees, ToolContext
 
 
@@ -27,3 +30,17 @@ class Services:
 def call_of(ctx: ToolContext) -> CallContext:
     """The engine's side of a context: the engine gives its own tools nothing else."""
     return cast("CallContext", ctx)
+
+
+def new_agent(
+    call: CallContext, descriptor: Descriptor, definition: str, *, agent_id: AgentId | None = None
+) -> NewAgent:
+    """An agent that this call finds or creates. It begins without grants: it asks for its own."""
+    now = call.clock.now()
+    return NewAgent(
+        id=agent_id or new_agent_id(),
+        owner=call.owner,
+        descriptor=descriptor,
+        definition=definition,
+        state=AgentState(created_at=now, updated_at=now),
+    )

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 
+from retinue.engine.collaboration.background import background_tools
 from retinue.engine.collaboration.delegation import delegation_tools
 from retinue.engine.collaboration.messaging import messaging_tools
 from retinue.engine.collaboration.permissions import permission_tools
@@ -12,6 +13,7 @@ COLLABORATION_TOOLS = (
     "send_agent_message",
     "agents_message",
     "agents_list",
+    "start_background_agent",
     "request_permission",
     "request_permission_via_parent",
     "ask_user",
@@ -26,6 +28,7 @@ class CollaborationToolbox:
         made = [
             *messaging_tools(services),
             *delegation_tools(services),
+            *background_tools(services),
             *permission_tools(services),
         ]
         self._tools: Mapping[str, Tool] = {

@@ -33,6 +33,8 @@ from retinue.server.wire import (
     NewAgent,
     Nothing,
     ResetOrder,
+    TerminateAnswer,
+    TerminateOrder,
     ToolEntry,
     ToolList,
     ToolsQuery,
@@ -174,6 +176,12 @@ async def reset(call: Call[Nothing, ResetOrder]) -> Response:
     return answer(CommandAnswer(applied=True))
 
 
+async def terminate(call: Call[Nothing, TerminateOrder]) -> Response:
+    reason = " ".join(call.body.reason.split()) or "by its owner"
+    ended = await call.engine.terminate(call.owner, call.agent_id, reason=reason)
+    return answer(TerminateAnswer(applied=bool(ended), ended=list(ended)))
+
+
 async def stop(call: Plain) -> Response:
     return answer(CommandAnswer(applied=await call.engine.interrupt(call.owner, call.agent_id)))
 
@@ -294,6 +302,17 @@ ENDPOINTS: list[AnyEndpoint] = [
         takes="optional json",
         answer=CommandAnswer,
         refuses=(404, 410, 502),
+    ),
+    Endpoint(
+        method="POST",
+        path=f"{_AGENT}/terminate",
+        summary="End an agent and its children for good; the history stays",
+        run=terminate,
+        query=Nothing,
+        body=TerminateOrder,
+        takes="optional json",
+        answer=TerminateAnswer,
+        refuses=(404,),
     ),
     Endpoint(
         method="GET",

@@ -112,7 +112,7 @@ SELECT
 
 -- name: waking
 SELECT id, kind FROM agents
-WHERE lifecycle = 'active' AND number IN (
+WHERE number IN (
     SELECT number FROM agents WHERE has_turn = 1
     UNION
     SELECT agent FROM items
