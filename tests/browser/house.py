@@ -20,6 +20,11 @@ AGENTS = {
     "assistant": "General things.",
     "clerk": "Keeps lists.",
     "stranger": "Says what must do no harm.",
+    "careful": "Asks before it weighs.",
+}
+MORE = {
+    "stranger": 'model = "scripted:script.json"\n',
+    "careful": 'toolApprovals = ["weigh"]\n',
 }
 TOOLS = '''
 import asyncio
@@ -54,10 +59,10 @@ def make_project(folder: Path, answers: list[dict[str, Any]]) -> Path:
     (folder / "script.json").write_text(json.dumps(answers))
     (folder / "tools" / "tools.py").write_text(TOOLS)
     for name, description in AGENTS.items():
-        model = 'model = "scripted:script.json"\n' if name == "stranger" else ""
+        more = MORE.get(name, "")
         (folder / "agents" / f"{name}.toml").write_text(
             f'name = "{name}"\ndisplayName = "{name.title()}"\ndescription = "{description}"\n'
-            f'systemPrompt = "You help."\n{model}'
+            f'systemPrompt = "You help."\n{more}'
         )
     return folder
 

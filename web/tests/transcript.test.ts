@@ -1,5 +1,6 @@
 import { describe, expect, test } from "vitest";
 import type { ItemView, KnownRecord } from "../src/api/shapes";
+import { preview, visible } from "../src/components/toolCall";
 import { type Conversation, emptyConversation } from "../src/state/conversation";
 import {
   type Block,
@@ -106,4 +107,10 @@ describe("the page", () => {
 test("the line for the model is not for people", () => {
   expect(visibleText('<context panel-id="p1" />\nhello')).toBe("hello");
   expect(visibleText("<b>hello</b>")).toBe("<b>hello</b>");
+});
+
+test("what would hide or turn text around in a call is written out", () => {
+  expect(preview({ path: "a\u202egnp.exe" }, "")).toBe("a<U+202E>gnp.exe");
+  expect(visible("\u001b[31mred\n\ttab\u200b")).toBe("<U+001B>[31mred\n\ttab<U+200B>");
+  expect(visible("Grüße, 日本 and שלום")).toBe("Grüße, 日本 and שלום");
 });

@@ -8,10 +8,16 @@ import type {
   DefinitionList,
   FileReference,
   Health,
+  HeartbeatView,
   HistoryPage,
   ItemView,
+  NewSchedule,
   RequestList,
   RequestView,
+  RunList,
+  ScheduleChanges,
+  ScheduleList,
+  ScheduleView,
   Verdict,
 } from "./shapes";
 
@@ -98,6 +104,8 @@ function query(parameters: Record<string, string | number | null | undefined>): 
 
 const agentPath = (id: string) => `/api/agents/${encodeURIComponent(id)}`;
 
+const schedulePath = (id: string) => `/api/schedules/${encodeURIComponent(id)}`;
+
 /** Where a file of the agent's tree is served. */
 export function fileUrl(agentId: string, path: string): string {
   const parts = path.split("/").filter((part) => part && part !== "." && part !== "..");
@@ -140,6 +148,17 @@ export const api = {
   request: (id: string) => json<RequestView>("GET", `/api/permissions/${encodeURIComponent(id)}`),
   decide: (id: string, decision: Verdict) =>
     json<RequestView>("POST", `/api/permissions/${encodeURIComponent(id)}`, decision),
+
+  schedules: () => json<ScheduleList>("GET", "/api/schedules"),
+  createSchedule: (schedule: NewSchedule) => json<ScheduleView>("POST", "/api/schedules", schedule),
+  changeSchedule: (id: string, changes: ScheduleChanges) =>
+    json<ScheduleView>("PATCH", schedulePath(id), changes),
+  removeSchedule: (id: string) => json<void>("DELETE", schedulePath(id)),
+  runSchedule: (id: string) => json<unknown>("POST", `${schedulePath(id)}/run`),
+  runsOf: (id: string) => json<RunList>("GET", `${schedulePath(id)}/runs`),
+  heartbeat: () => json<HeartbeatView>("GET", "/api/heartbeat"),
+  beat: (task: string) =>
+    json<{ applied: boolean }>("POST", "/api/heartbeat/run", { tasks: [task] }),
 
   reset: (id: string) => json<unknown>("POST", `${agentPath(id)}/reset`),
   terminate: (id: string) => json<unknown>("POST", `${agentPath(id)}/terminate`),

@@ -12,14 +12,22 @@ export type {
   FieldView as FormField,
   FileReference,
   Health,
+  HeartbeatView,
+  NewSchedule,
   ProblemEntry,
   RequestList,
   RequestView,
+  RunList,
+  ScheduleChanges,
+  ScheduleList,
+  ScheduleView,
+  SlotView,
   SystemRecord,
   TreeBranch,
   Usage,
   Verdict,
   WaitView,
+  WatchView,
 } from "./generated";
 
 /** Every record that was committed has its place and its time. */
@@ -31,7 +39,7 @@ export type UserRecord = Stamped<wire.UserRecord>;
 export type AssistantRecord = Stamped<wire.AssistantRecord>;
 export type ToolRecord = Stamped<wire.ToolRecord>;
 export type SummaryRecord = Stamped<wire.SummaryRecord>;
-export type NoteRecord = Stamped<wire.NoteRecord>;
+export type NoteRecord = Stamped<wire.NoteRecord> & { agent?: string | null };
 export type KnownRecord =
   | StartRecord
   | ResetRecord

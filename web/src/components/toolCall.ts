@@ -81,7 +81,7 @@ export function callState({ id, result, live, wait, isAgentRunning, isNext }: Ca
 
 /** The arguments in a line. */
 export function preview(args: Record<string, unknown> | null, raw: string): string {
-  if (!args) return raw.slice(0, 200);
+  if (!args) return visible(raw.slice(0, 200));
   const entries = Object.entries(args);
   if (entries.length === 1) return brief(entries[0]?.[1]);
   return entries.map(([name, value]) => `${name}: ${brief(value)}`).join(", ");
@@ -89,7 +89,18 @@ export function preview(args: Record<string, unknown> | null, raw: string): stri
 
 function brief(value: unknown): string {
   const text = typeof value === "string" ? value : (JSON.stringify(value) ?? "");
-  return text.replace(/\s+/g, " ").slice(0, 120);
+  return visible(text.replace(/\s+/g, " ").slice(0, 120));
+}
+
+const HIDDEN = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu;
+
+/** A text in which nothing hides and nothing moves what is beside it; lines and tabs stay. */
+export function visible(text: string): string {
+  return text.replace(HIDDEN, (character) => {
+    if (character === "\n" || character === "\t") return character;
+    const code = character.codePointAt(0) ?? 0;
+    return `<U+${code.toString(16).toUpperCase().padStart(4, "0")}>`;
+  });
 }
 
 /** JSON with indentation; other text as it is. */

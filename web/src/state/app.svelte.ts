@@ -1,7 +1,13 @@
 /** The whole of what the app knows, fed by the event stream and read by every view. */
 
 import { ApiError, api, onSignedOut } from "../api/client";
-import type { AgentView, DefinitionEntry, ProblemEntry, StreamEvent } from "../api/shapes";
+import type {
+  AgentView,
+  DefinitionEntry,
+  NoteRecord,
+  ProblemEntry,
+  StreamEvent,
+} from "../api/shapes";
 import { type Connection, EventStream } from "../api/stream";
 import {
   BACKGROUND_KINDS,
@@ -19,6 +25,7 @@ import { branches, living, members } from "./family";
 import { notices } from "./notices.svelte";
 import { Requests } from "./requests.svelte";
 import { agentHref, router, takeSignInCode } from "./route.svelte";
+import { Schedules } from "./schedules.svelte";
 import { seen } from "./seen.svelte";
 
 type Phase = "starting" | "ready" | "signed-out";
@@ -45,9 +52,12 @@ class App {
   definitions = $state.raw<ReadonlyMap<string, DefinitionEntry>>(new Map());
   problems = $state.raw<readonly ProblemEntry[]>([]);
   query = $state("");
+  /** Which agent sent this window to which other one, by the other's id. */
+  cameFrom = $state.raw<Readonly<Record<string, string>>>({});
 
   readonly conversations = new Conversations();
   readonly requests = new Requests();
+  readonly schedules = new Schedules();
   readonly visibleDefinitions = $derived(
     [...this.definitions.values()]
       .filter((definition) => definition.uiVisible)
@@ -169,6 +179,7 @@ class App {
     seen.begin(page.agents);
     this.backgroundCursors = {};
     if (router.agentId) await this.ensureAgent(router.agentId);
+    this.schedules.changed();
     await this.conversations.catchUp();
   }
 
@@ -187,6 +198,7 @@ class App {
         void this.readDefinitions().catch(() => undefined);
         return;
       case "schedules":
+        this.schedules.changed();
         return;
       case "agent":
         this.put(event.agent);
@@ -202,10 +214,18 @@ class App {
         break;
       case "record":
         if (event.record.kind === "user") seen.forgetFailure(event.agentId);
+        if (event.record.kind === "note") this.follow(event.agentId, event.record);
         break;
     }
     this.conversations.apply(event);
     this.look();
+  }
+
+  /** An agent sent the person on to another one: the window that looks at it goes there. */
+  private follow(from: string, note: NoteRecord): void {
+    if (note.code !== "switched" || !note.agent || router.agentId !== from) return;
+    this.cameFrom = { ...this.cameFrom, [note.agent]: from };
+    router.go(agentHref(note.agent));
   }
 
   /** What is on the page of a visible window has been seen. */

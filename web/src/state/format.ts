@@ -20,6 +20,16 @@ export function preciseTime(iso: string): string {
   return precise.format(new Date(iso));
 }
 
+/** As the clocks of a zone show it; as here when nobody knows the zone. */
+export function timeIn(iso: string, timeZone: string): string {
+  try {
+    const there = { dateStyle: "medium", timeStyle: "short", timeZone } as const;
+    return new Intl.DateTimeFormat(undefined, there).format(new Date(iso));
+  } catch {
+    return preciseTime(iso);
+  }
+}
+
 const relative = new Intl.RelativeTimeFormat(undefined, { numeric: "auto", style: "short" });
 const UNITS: [Intl.RelativeTimeFormatUnit, number][] = [
   ["day", 86_400_000],
@@ -32,7 +42,7 @@ const UNITS: [Intl.RelativeTimeFormatUnit, number][] = [
 export function relativeTime(iso: string, now: number): string {
   const distance = Date.parse(iso) - now;
   const [unit, size] = UNITS.find(([, size]) => Math.abs(distance) >= size) ?? ["second", 1000];
-  return relative.format(Math.trunc(distance / size), unit);
+  return relative.format(Math.round(distance / size), unit);
 }
 
 export function duration(milliseconds: number): string {

@@ -1,12 +1,12 @@
 /** The address bar: which conversation or page is open, and a sign-in code that must not stay there. */
 
-export type PageName = "approvals";
+export type PageName = "approvals" | "schedules";
 export type Route =
   | { view: "start" }
   | { view: "page"; page: PageName }
   | { view: "conversation"; agentId: string };
 
-export const PAGES: Record<PageName, string> = { approvals: "Approvals" };
+export const PAGES: Record<PageName, string> = { approvals: "Approvals", schedules: "Schedules" };
 
 export function parseRoute(hash: string): Route {
   const page = hash.replace(/^#\//, "");
