@@ -1,11 +1,13 @@
 """Real processes, killed and restarted, and the judge who tells what they broke."""
 
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from random import Random
 
 import pytest
 
+import retinue
 from retinue.testing.verify.checking import Evidence, violations
 from retinue.testing.verify.client import Log, Sent
 from retinue.testing.verify.effects import Effect
@@ -19,6 +21,13 @@ pytestmark = [pytest.mark.crash, pytest.mark.timeout(180)]
 def workers() -> Iterator[Workers]:
     with Workers(2) as running:
         yield running
+
+
+def commit_names() -> set[str]:
+    """Give the names under which the engine commits, from its source."""
+    root = Path(retinue.__file__).parent / "engine"
+    named = re.compile(r'(?:commit\(warm, draft, |^ +name = )"(\w+)"', re.MULTILINE)
+    return {name for file in root.glob("*.py") for name in named.findall(file.read_text())}
 
 
 def test_a_sample_of_all_kill_points_breaks_no_promise() -> None:
@@ -48,12 +57,26 @@ def test_a_sample_of_all_kill_points_breaks_no_promise() -> None:
         "patch:after:1",
         "delete:written:1",
         "mirror:written:1",
+        "settle:before:2",
+        "settle:after:3",
+        "timeout:before:1",
+        "timeout:after:1",
+        "withdraw:after:1",
+        "end:before:1",
+        "putoff:after:1",
     ],
 )
 def test_the_engine_goes_on_after_a_death_at(workers: Workers, point: str) -> None:
     verdict = workers.try_out(Task(kills=[point])).result()
     assert verdict.violations == []
     assert verdict.deaths == 1
+
+
+def test_the_script_reaches_every_kind_of_commit(workers: Workers) -> None:
+    verdict = workers.try_out(Task(logs_reached=True)).result()
+    reached = {point.partition(":")[0] for point in verdict.reached[0]}
+    assert verdict.violations == []
+    assert commit_names() <= reached
 
 
 def test_the_engine_goes_on_after_two_deaths(workers: Workers) -> None:
@@ -96,7 +119,7 @@ def judged(tmp_path: Path, **changes: object) -> list[str]:
         {"kind": "start", "seq": 1},
         {"kind": "user", "seq": 2, "item": "m1", "text": "hello"},
         {"kind": "assistant", "seq": 3, "parts": [{"type": "call", "id": "c"}]},
-        {"kind": "tool", "seq": 4, "call": "c", "text": "told"},
+        {"kind": "tool", "seq": 4, "call": "c", "name": "tell", "text": "told"},
         {"kind": "assistant", "seq": 5, "parts": [{"type": "text"}]},
         {"kind": "system", "seq": 6, "text": "news"},
     ]
@@ -122,6 +145,8 @@ def judged(tmp_path: Path, **changes: object) -> list[str]:
         "channel": "main",
         "name": facts["name"],
         "isResting": True,
+        "isActive": True,
+        "parent": None,
         "records": facts["records"],
     }
     item = {"seq": 1, "fate": facts["fate"], "reply": 5, "agent": "a1"}

@@ -4,21 +4,26 @@ import asyncio
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from pathlib import Path
 
+from retinue.agents.descriptor import SubagentDescriptor
+from retinue.agents.inbox import ItemBody, Sender
+from retinue.agents.state import AgentState
+from retinue.clock import SystemClock
+from retinue.engine.collaboration.services import call_of
 from retinue.errors import ModelError
-from retinue.ids import AgentId
+from retinue.ids import AgentId, new_agent_id, new_item_id
 from retinue.messages import TextContent, ToolMessage, UserMessage
 from retinue.models.port import ModelRequest
 from retinue.models.scripted import Answer, Call, Reply
-from retinue.stores.port import Delivery
+from retinue.stores.port import Delivery, NewAgent, NewItem, Post
 from retinue.testing.verify.effects import EFFECTS, SENT, Effect, EffectLog
 from retinue.tools.function import FunctionTool, tool
-from retinue.tools.port import Tool, ToolContext
+from retinue.tools.port import Pending, Tool, ToolContext
 
 Act = Callable[[ToolContext, str], Awaitable[str]]
 
 RELEASED = "released"
 CONNECTOR = "log"
-DELIVERED = ("main", "reset", "stopped")
+DELIVERED = ("main", "reset", "stopped", "asking", "asking-later")
 """the channels whose replies leave through the connector"""
 
 
@@ -32,6 +37,8 @@ def reply(request: ModelRequest) -> Answer:
     text = _last_text(last)
     word, _, rest = text.partition(" ")
     match word:
+        case "ask":
+            return Reply(calls=[_question(one) for one in rest.split(" + ")])
         case "use":
             return Reply(calls=[_call(name) for name in rest.split()])
         case "flaky" if request.attempt == 0:
@@ -40,6 +47,15 @@ def reply(request: ModelRequest) -> Answer:
             return ModelError("this model is gone")
         case _:
             return Reply(text=f"re {text}, {_lines(request)} lines", chunk=8)
+
+
+def _question(words: str) -> Call:
+    """Read `worker sync 30 create what to do`; a timeout of 0 is none."""
+    agent, mode, seconds, session, content = words.split(" ", 4)
+    arguments = {"agentId": agent, "content": content, "mode": mode, "session": session}
+    if seconds != "0":
+        arguments["timeout"] = int(seconds)
+    return Call(name="agents_message", arguments=arguments)
 
 
 def _call(name: str) -> Call:
@@ -81,6 +97,8 @@ class TrialTools:
             tool(name="hold", effect="pure")(self._hold),
             tool(name="stuck", effect="once")(self._stuck),
             tool(name="tell", effect="pure")(self._tell),
+            tool(name="start", effect="keyed")(self._start),
+            tool(name="permit", effect="keyed")(self._permit),
         ]
         self._tools = {one.name: one.as_tool() for one in made}
 
@@ -113,6 +131,26 @@ class TrialTools:
         self._log.add(Effect(name="stuck", key=ctx.idempotency_key, text=what))
         await asyncio.Event().wait()
         return ""
+
+    async def _start(self, ctx: ToolContext, what: str) -> str:
+        """Start a background agent."""
+        agent_id, now = new_agent_id(), SystemClock().now()
+        child = NewAgent(
+            id=agent_id,
+            owner=ctx.owner,
+            descriptor=SubagentDescriptor(id=agent_id, parent_agent_id=ctx.agent_id, name=what),
+            definition="worker",
+            state=AgentState(created_at=now, updated_at=now),
+        )
+        body = ItemBody(text=f"background {what}", sender=Sender(type="agent", id=ctx.agent_id))
+        item = NewItem(id=new_item_id(), kind="message", body=body, admitted_at=now)
+        call_of(ctx).posts.append(Post(to=child, item=item, owner=ctx.owner))
+        return "started"
+
+    async def _permit(self, ctx: ToolContext, what: str) -> Pending:
+        """Wait for a decision that nobody makes."""
+        self._log.add(Effect(name="permit", key=ctx.idempotency_key, text=what))
+        return Pending(reason="permission", request=what)
 
     async def _tell(self, ctx: ToolContext, what: str) -> str:
         """Tell another agent."""

@@ -8,6 +8,7 @@ from typing import Any
 
 from retinue.testing.verify.acting import DELIVERED
 from retinue.testing.verify.client import Log, Sent
+from retinue.testing.verify.collaborating import children, delegations, requests
 from retinue.testing.verify.effects import Effect
 
 Record = dict[str, Any]
@@ -42,6 +43,9 @@ def violations(evidence: Evidence) -> list[str]:
         *_histories(evidence),
         *_effects(evidence),
         *_posts(evidence),
+        *delegations(evidence.agents),
+        *requests(evidence.agents),
+        *children(evidence.agents),
         *_replies(evidence),
         *_commands(evidence),
         *_rest(evidence),
@@ -130,7 +134,7 @@ def _effects(evidence: Evidence) -> Iterator[str]:
     for (name, _), count in runs.items():
         if name in ("once", "stuck", "checked") and count > 1:
             yield f"effect: {name} happened {count} times"
-        if name in ("keyed", "pure", "hold", "tell") and count > 1 + evidence.log.deaths:
+        if name in ("keyed", "pure", "hold", "tell", "permit") and count > 1 + evidence.log.deaths:
             yield f"effect: {name} ran {count} times"
     keys: dict[tuple[str, str], set[str]] = defaultdict(set)
     for effect in evidence.effects:

@@ -8,7 +8,7 @@ from typing import Any
 
 import msgspec
 
-from retinue.agents.descriptor import UserDescriptor
+from retinue.agents.descriptor import UserDescriptor, parent_of
 from retinue.agents.inbox import Sender
 from retinue.assembly import App, Extras, open_app
 from retinue.engine.warm import AgentPatch
@@ -33,7 +33,8 @@ model = "trial"
 retryMinimumSeconds = 0.01
 coalesceWindowMs = 20
 """
-_DEFINITION = 'name = "helper"\ndisplayName = "Helper"\ndescription = "Helps."\n'
+_DEFINITION = 'name = "{0}"\ndisplayName = "The {0}"\ndescription = "Is the {0}."\n'
+_DEFINITIONS = ("helper", "worker", "expert")
 _SETTLING_SECONDS = 15.0
 
 
@@ -41,7 +42,9 @@ def prepare(directory: Path) -> None:
     """Write the project that trials run in."""
     (directory / "agents").mkdir(parents=True)
     (directory / "retinue.toml").write_text(_SETTINGS, encoding="utf-8")
-    (directory / "agents" / "helper.toml").write_text(_DEFINITION, encoding="utf-8")
+    for name in _DEFINITIONS:
+        text = _DEFINITION.format(name)
+        (directory / "agents" / f"{name}.toml").write_text(text, encoding="utf-8")
 
 
 async def serve(directory: Path, connection: socket.socket) -> None:
@@ -92,7 +95,11 @@ class Desk:
         outcome = await self._app.engine.outcome(
             OWNER, request["item"], wait_seconds=request["wait"]
         )
-        return {"fate": outcome.item.fate, "reply": outcome.reply}
+        return {
+            "fate": outcome.item.fate,
+            "reply": outcome.reply,
+            "awaits": [wait.agent_id for wait in outcome.waits],
+        }
 
     async def _reset(self, request: dict[str, Any]) -> object:
         await self._app.engine.reset(OWNER, request["agent"], reason="trial")
@@ -110,6 +117,10 @@ class Desk:
 
     async def _delete(self, request: dict[str, Any]) -> object:
         await self._app.engine.delete(OWNER, request["agent"])
+        return True
+
+    async def _terminate(self, request: dict[str, Any]) -> object:
+        await self._app.engine.terminate(OWNER, request["agent"], reason="trial")
         return True
 
     async def _settle(self, request: dict[str, Any]) -> object:
@@ -147,6 +158,8 @@ class Desk:
             "id": agent.id,
             "name": agent.state.name,
             "isResting": agent.state.turn is None,
+            "isActive": agent.lifecycle == "active",
+            "parent": parent_of(agent.descriptor),
             "channel": getattr(agent.descriptor, "channel_id", ""),
             "records": [msgspec.json.decode(encode_record(record)) for record in records],
         }

@@ -121,10 +121,21 @@ class Client:
         end = time.monotonic() + _PATIENCE_SECONDS
         while not any(effect.text == text for effect in self._effects.read()):
             answer = self.ask({"do": "outcome", "item": sent.item, "wait": 0})
-            if answer["fate"] not in ("queued", "running"):
+            if is_final(answer["fate"]):
                 return
             if time.monotonic() > end:
                 raise Stuck(f"the tool of {sent.text!r} never ran")
+            time.sleep(0.002)
+
+    def until_waiting(self, sent: Sent) -> list[str]:
+        """Wait until a message waits for others, and give these; none when it ended before."""
+        end = time.monotonic() + _PATIENCE_SECONDS
+        while True:
+            answer = self.ask({"do": "outcome", "item": sent.item, "wait": 0})
+            if answer["awaits"] or is_final(answer["fate"]):
+                return answer["awaits"]
+            if time.monotonic() > end:
+                raise Stuck(f"{sent.text!r} never waited")
             time.sleep(0.002)
 
     def release(self, what: str) -> None:

@@ -9,6 +9,7 @@ from retinue.testing.verify.client import Client, Sent
 Step = Callable[[Client], None]
 
 MAIN, SIDE = "main", "side"
+LONG = "k-long"
 
 
 def hello(client: Client) -> None:
@@ -118,7 +119,62 @@ def delete(client: Client) -> None:
     client.log.deleted.append(str(sent.agent))
 
 
+def ask(client: Client) -> None:
+    """Every way in which a delegation ends by itself."""
+    client.wait(client.post("asking", "ask worker sync 30 create a quick job", key="k-ask"))
+    chain = "ask worker sync 30 create ask expert sync 30 latest-or-create a deep job"
+    client.wait(client.post("asking", chain, key="k-ask-chain"))
+    pair = "ask worker sync 30 create one half + expert sync 30 latest-or-create other half"
+    client.wait(client.post("asking", pair, key="k-ask-pair"))
+    client.wait(client.post("asking", "ask worker sync 30 create hopeless job", key="k-ask-bad"))
+
+
+def ask_later(client: Client) -> None:
+    first = client.post("asking-later", "ask worker async 0 create a slow job", key="k-later")
+    client.wait(first)
+    again = "ask worker async 0 create hopeless errand"
+    client.wait(client.post("asking-later-2", again, key="k-later-bad"))
+
+
+def ask_too_long(client: Client) -> None:
+    """A job that outlasts its timeout; the last step waits for it."""
+    client.post("asking-long", "ask worker sync 1 create use hold:long", key=LONG)
+
+
+def withdraw(client: Client) -> None:
+    text = "ask worker sync 30 create ask expert sync 30 create use stuck:withdrawn"
+    sent = client.post("withdrawing", text, key="k-withdraw", may_be_cancelled=True)
+    client.until_effect("withdrawn", sent)
+    client.command("stop", sent)
+    client.wait(sent)
+
+
+def terminate(client: Client) -> None:
+    text = "ask worker sync 30 create use stuck:ended"
+    sent = client.post("ending", text, key="k-end")
+    client.until_effect("ended", sent)
+    for awaited in client.until_waiting(sent):
+        try:
+            client.ask({"do": "terminate", "agent": awaited})
+        except RetinueError as error:
+            if not error.message.startswith("terminated"):
+                raise
+    client.wait(sent)
+
+
+def background(client: Client) -> None:
+    client.wait(client.post("starting", "use start:errand", key="k-start"))
+
+
+def put_off(client: Client) -> None:
+    asked = client.post("undecided", "use permit:that", key="k-permit")
+    client.until_waiting(asked)
+    client.wait(client.post("undecided", "something else", key="k-else"))
+    client.wait(asked)
+
+
 STEPS: Sequence[Step] = (
+    ask_too_long,
     hello,
     repeat,
     no_key,
@@ -136,6 +192,12 @@ STEPS: Sequence[Step] = (
     compact,
     rename,
     delete,
+    ask,
+    ask_later,
+    withdraw,
+    terminate,
+    background,
+    put_off,
 )
 
 
@@ -151,6 +213,10 @@ def play(client: Client, seed: int) -> None:
     """Do every step, and wait until nothing is left to do."""
     for step in ordered(seed):
         step(client)
+    for sent in client.log.sent:
+        if sent.key == LONG:
+            client.wait(sent)
+    client.release("long")
     # After a death, a silent message waits for a step that runs anyway: let there be one.
     client.wait(client.post(SIDE, "goodbye", key="k-goodbye"))
     client.log.open_at_the_end = client.ask({"do": "settle"})
