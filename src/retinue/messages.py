@@ -11,7 +11,7 @@ from typing import Any, Literal, cast
 import msgspec
 from msgspec import Struct, field
 
-from retinue.ids import CallId, ItemId
+from retinue.ids import AgentId, CallId, ItemId
 
 _NO_TIME = datetime.fromtimestamp(0, UTC)
 
@@ -183,6 +183,7 @@ class NoteRecord(Record, frozen=True, kw_only=True, tag="note"):
     text: str
     item: ItemId | None = None
     until: datetime | None = None  # for "retrying": when the next attempt is due
+    agent: AgentId | None = None  # for "switched": with whom the person goes on
 
 
 class UnknownRecord(Struct, frozen=True, kw_only=True):

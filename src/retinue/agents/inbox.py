@@ -9,10 +9,11 @@ from retinue.agents.fate import Fate
 from retinue.ids import AgentId, CallId, ItemId, RequestId
 from retinue.messages import FileReference, ToolStatus
 
-ItemKind = Literal["message", "system", "answer", "withdrawal", "ending"]
+ItemKind = Literal["message", "system", "answer", "withdrawal", "ending", "switch"]
 """`message` = words to answer, a person's or a delegating agent's; `system` = an agent's or the
 engine's notice; `answer` = what became of something that this agent asked for; `withdrawal` = an
-earlier item is no longer wanted; `ending` = the agent's parent ended, and so does it."""
+earlier item is no longer wanted; `ending` = the agent's parent ended, and so does it; `switch` = a
+person comes to this agent, leaves it, or comes back to their chat."""
 
 
 class Sender(Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
@@ -56,6 +57,23 @@ class Trail(Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=Tru
     hops: int = 0
 
 
+class Route(Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
+    """A chat whose person talks to an agent that is not the chat's own."""
+
+    agent_id: AgentId  # the chat's own
+    connector: str
+    channel: str
+
+
+class Move(Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
+    """What a switch changes for the agent that it is sent to."""
+
+    is_chat: bool = False  # that is the chat's own agent: `to` answers the chat from now on
+    to: AgentId | None = None  # None = the chat's own agent again
+    route: Route | None = None  # else: the chat that it answers from now on
+    tells: AgentId | None = None  # who wants an account of what was said
+
+
 class ItemBody(Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
     """What the item says."""
 
@@ -66,6 +84,8 @@ class ItemBody(Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=
     reply_to: ReplyTo | None = None
     report_to: AgentId | None = None  # is told the outcome as a system message
     answer: Answer | None = None  # of kind `answer`
+    move: Move | None = None  # of kind `switch`
+    route: Route | None = None  # the chat that it was written in, when that is another agent's
     about: ItemId | None = None  # the item that a withdrawal or an outcome means
 
 

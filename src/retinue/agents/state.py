@@ -7,7 +7,7 @@ import msgspec
 from msgspec import Struct
 
 from retinue.agents.fate import WaitReason
-from retinue.agents.inbox import Item, Trail
+from retinue.agents.inbox import Item, Route, Trail
 from retinue.ids import AgentId, CallId, ItemId, RequestId
 from retinue.messages import Usage
 
@@ -113,6 +113,8 @@ class AgentState(Struct, frozen=True, kw_only=True, rename="camel", omit_default
     tokens: TokenSnapshot | None = None
     stats: dict[str, dict[str, TokenStats]] = {}
     provider_session: str | None = None  # a provider-side session id; cleared by a reset
+    switched_to: AgentId | None = None  # who answers this chat instead
+    route: Route | None = None  # the chat that this agent answers, though it is another's
     turn: Turn | None = None
 
 

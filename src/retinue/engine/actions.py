@@ -114,6 +114,12 @@ class End(Struct, frozen=True, kw_only=True):
     items: Sequence[Item]
 
 
+class Switch(Struct, frozen=True, kw_only=True):
+    """Take up that a person comes, leaves or comes back."""
+
+    moves: Sequence[Item]
+
+
 class Answered(Struct, frozen=True, kw_only=True):
     """The turn ends with this response: only after a crash, else both are one commit."""
 
@@ -142,12 +148,14 @@ Action = (
     | PutOff
     | Withdraw
     | End
+    | Switch
     | Answered
     | Failed
 )
 
 
 CONTROLS = frozenset({"withdrawal", "ending"})
+"""Items that are obeyed whatever the agent is doing."""
 
 
 def ends_turn(response: AssistantRecord) -> bool:
@@ -159,6 +167,10 @@ def next_action(view: View) -> Action:
     """Say what comes next."""
     if view.waiting and any(item.kind in CONTROLS for item in view.waiting):
         return _obey(view)
+    if view.waiting and not view.open_calls:
+        moves = [item for item in view.waiting if item.kind == "switch"]
+        if moves:
+            return Switch(moves=moves)
     return _begin(view) if view.turn is None else _go_on(view, view.turn)
 
 

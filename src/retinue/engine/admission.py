@@ -7,7 +7,7 @@ from hashlib import blake2b
 import msgspec
 
 from retinue.agents.descriptor import Descriptor, SystemDescriptor
-from retinue.agents.inbox import ItemBody, Sender
+from retinue.agents.inbox import ItemBody, Route, Sender
 from retinue.errors import UsageError
 from retinue.ids import new_item_id
 from retinue.messages import FileReference, clean_text
@@ -50,10 +50,11 @@ def new_message(
     key: str | None,
     sender: Sender,
     at: datetime,
+    route: Route | None = None,
 ) -> NewItem:
     if key is not None and not 0 < len(key) <= LONGEST_KEY:
         raise UsageError(f"a key has 1 to {LONGEST_KEY} characters")
-    body = ItemBody(text=text, sender=sender, files=list(files))
+    body = ItemBody(text=text, sender=sender, files=list(files), route=route)
     return NewItem(
         id=new_item_id(),
         kind="message",

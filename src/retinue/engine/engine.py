@@ -13,6 +13,7 @@ from retinue.agents.inbox import Item, Sender
 from retinue.agents.state import AgentState
 from retinue.engine.actions import CONTROLS
 from retinue.engine.admission import check_descriptor, checked_text, new_message
+from retinue.engine.chats import Chats
 from retinue.engine.delivery import Outbox
 from retinue.engine.dispatch import Dispatch, LocalDispatch, Priority
 from retinue.engine.feed import Feed
@@ -34,6 +35,7 @@ from retinue.engine.warm import (
     Order,
     Reset,
     Stop,
+    SwitchBack,
     Terminate,
     Warm,
 )
@@ -84,6 +86,7 @@ class Engine:
         self._commands: dict[AgentId, list[Command]] = {}
         self._arrived: dict[AgentId, list[Item]] = {}  # while the agent was being loaded
         self._outcomes = Outcomes(world.store)
+        self._chats = Chats(world.store, world.connectors)
         self._crashed: set[AgentId] = set()
         self._weights: dict[AgentId, int] = {}
         self._warm_bytes = 0
@@ -198,6 +201,9 @@ class Engine:
     ) -> Receipt:
         """Admit a person's message; when this returns, it is on disk."""
         text = checked_text(text, files, self._limits.message_characters)
+        chat = await self._chats.away(owner, to) if isinstance(to, UserDescriptor) else None
+        if chat is not None:
+            to = chat.switched_to
         target = to if isinstance(to, str) else await self._target(owner, to, definition)
         item = new_message(
             text,
@@ -206,6 +212,7 @@ class Engine:
             key=key,
             sender=sender or Sender(type="user", id=owner),
             at=self._clock.now(),
+            route=chat.route if chat is not None else None,
         )
         return await self.store.admit(Post(to=target, item=item, owner=owner), offset=offset)
 
@@ -248,6 +255,10 @@ class Engine:
         for child in await self.store.children(owner, agent_id):
             ended += await self.terminate(owner, child.id, reason="its parent was terminated")
         return ended
+
+    async def switch_back(self, owner: OwnerId, agent_id: AgentId) -> bool:
+        """Let a chat's own agent answer it again; False when it does already."""
+        return await self._order(owner, agent_id, SwitchBack())
 
     async def compact(self, owner: OwnerId, agent_id: AgentId) -> bool:
         return await self._order(owner, agent_id, CompactNow())

@@ -20,7 +20,7 @@ from retinue.ids import AgentId, new_item_id
 from retinue.messages import AnyRecord, AssistantRecord, ThinkingPart, ToolRecord
 from retinue.stores.port import FateChange, NewItem, Post, Store
 
-_UNREPORTED = frozenset({"answer", "withdrawal", "ending"})
+_UNREPORTED = frozenset({"answer", "withdrawal", "ending", "switch"})
 _QUIET_REASONS = frozenset({"withdrawn"})
 
 

@@ -4,7 +4,7 @@ import logging
 from typing import assert_never
 
 from retinue.clock import Clock
-from retinue.engine import ending, steps, suspending
+from retinue.engine import ending, steps, suspending, switching
 from retinue.engine.actions import (
     Action,
     Answered,
@@ -20,6 +20,7 @@ from retinue.engine.actions import (
     Rest,
     RunTools,
     Settle,
+    Switch,
     TimeOut,
     View,
     Wait,
@@ -38,6 +39,7 @@ from retinue.engine.warm import (
     Delete,
     Reset,
     Stop,
+    SwitchBack,
     Terminate,
     Warm,
 )
@@ -46,7 +48,7 @@ from retinue.stores.port import Store
 
 logger = logging.getLogger(__name__)
 
-Written = Drain | Note | Settle | TimeOut | PutOff | Withdraw | Answered
+Written = Drain | Note | Settle | TimeOut | PutOff | Withdraw | Switch | Answered
 
 
 class Runner:
@@ -217,6 +219,9 @@ class Runner:
             case Withdraw():
                 name = "withdraw"
                 ending.withdrawn(draft, warm, action.withdrawals)
+            case Switch():
+                name = "switch"
+                switching.moved(draft, warm, action.moves)
             case Answered():
                 name = "answer"
                 steps.answered(draft, warm, action.by, self._committer.connectors)
@@ -278,6 +283,10 @@ class Runner:
             case Change():
                 steps.patched(draft, order.patch)
                 await self._committer.commit(warm, draft, "patch")
+            case SwitchBack():
+                if not switching.went_back(draft, warm):
+                    return False
+                await self._committer.commit(warm, draft, "switch")
             case CompactNow():
                 return await self._room.compact(warm, "command")
             case Terminate():

@@ -7,11 +7,11 @@ from typing import Any
 
 from msgspec import UNSET, structs
 
-from retinue.agents.descriptor import UserDescriptor
 from retinue.agents.inbox import Item, Trail
 from retinue.agents.state import AgentState, TokenSnapshot, TokenStats, Turn
 from retinue.engine.retrying import TryAgain
 from retinue.engine.suspending import release, suspend, unheard
+from retinue.engine.switching import destinations
 from retinue.engine.tooling import UNKNOWN_OUTCOME, CallResult, closing
 from retinue.engine.warm import AgentPatch, Draft, Reset, Warm
 from retinue.errors import ModelError
@@ -388,15 +388,12 @@ def snippet(text: str) -> str:
 
 
 def _deliver(draft: Draft, warm: Warm, text: str, seq: int, connectors: Mapping[str, Any]) -> None:
-    descriptor = warm.descriptor
-    if isinstance(descriptor, UserDescriptor) and descriptor.connector in connectors and text:
+    if not connectors or not text:
+        return
+    for number, (connector, channel) in enumerate(destinations(warm, connectors)):
+        key = f"{warm.id}/{seq}/{number}" if number else f"{warm.id}/{seq}"
         draft.deliveries.append(
-            NewDelivery(
-                key=f"{warm.id}/{seq}",
-                connector=descriptor.connector,
-                channel=descriptor.channel_id,
-                text=text,
-            )
+            NewDelivery(key=key, connector=connector, channel=channel, text=text)
         )
 
 

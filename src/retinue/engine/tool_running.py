@@ -9,6 +9,7 @@ from retinue.engine.approving import Approvals, needs_approval, spent
 from retinue.engine.committing import Committer
 from retinue.engine.equipment import Equipment
 from retinue.engine.feed import Feed
+from retinue.engine.switching import departed
 from retinue.engine.tooling import CallResult, Tooling, closing
 from retinue.engine.warm import Warm
 from retinue.errors import ConflictError, NotFoundError, RetinueError, TerminatedError
@@ -107,6 +108,8 @@ class ToolRunner:
     async def _commit_result(self, warm: Warm, call: CallPart, result: CallResult) -> None:
         draft = self._committer.draft(warm)
         steps.ran(draft, call, result)
+        if result.departure is not None:
+            departed(draft, warm, result.departure)
         try:
             await self._committer.commit(warm, draft, "result")
         except (NotFoundError, TerminatedError, ConflictError) as error:

@@ -12,6 +12,7 @@ from retinue.clock import Clock
 from retinue.definitions.scoping import verdict
 from retinue.engine.limits import Limits
 from retinue.engine.prompting import Plan
+from retinue.engine.switching import Departure
 from retinue.engine.warm import Warm
 from retinue.ids import AgentId, CallId, OwnerId, new_item_id
 from retinue.messages import CallPart, ToolRecord, ToolStatus, clean_text
@@ -45,6 +46,7 @@ class CallContext(Struct, kw_only=True):
     creates: list[NewAgent] = []
     requests: list[Request] = []
     notices: list[Post] = []  # not counted as messages of this turn
+    departure: Departure | None = None
 
     @property
     def trail(self) -> Trail:
@@ -79,6 +81,7 @@ class CallResult(Struct, frozen=True, kw_only=True):
     pending: Pending | None = None
     posts: Sequence[Post] = ()
     creates: Sequence[NewAgent] = ()
+    departure: Departure | None = None  # the person goes on with another agent
     audit: Sequence[AuditLine] = ()
     requests: Sequence[Request] = ()
     notices: Sequence[Post] = ()  # not counted as messages of this turn
@@ -136,7 +139,12 @@ class Tooling:
         )
         if output.is_error:
             return CallResult(record=record)
-        return CallResult(record=record, posts=context.posts, creates=context.creates)
+        return CallResult(
+            record=record,
+            posts=context.posts,
+            creates=context.creates,
+            departure=context.departure,
+        )
 
     async def _outcome(
         self, tool: Tool, context: CallContext, call: CallPart, is_in_doubt: bool

@@ -83,7 +83,12 @@ class Delete:
     """Forget the agent altogether."""
 
 
-Order = Stop | Reset | CompactNow | Change | Terminate | Delete
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SwitchBack:
+    """Let the chat's own agent answer it again."""
+
+
+Order = Stop | Reset | CompactNow | Change | SwitchBack | Terminate | Delete
 
 
 @dataclass(slots=True)

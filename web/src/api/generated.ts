@@ -302,6 +302,7 @@ export type NewSchedule = {
 
 /** Something people should see and the model should not. */
 export type NoteRecord = {
+  agent?: string | null;
   at?: string;
   code: string;
   item?: string | null;

@@ -7,12 +7,14 @@ from retinue.engine.collaboration.delegation import delegation_tools
 from retinue.engine.collaboration.messaging import messaging_tools
 from retinue.engine.collaboration.permissions import permission_tools
 from retinue.engine.collaboration.services import Services
+from retinue.engine.collaboration.switching import switching_tools
 from retinue.tools.port import Tool
 
 COLLABORATION_TOOLS = (
     "send_agent_message",
     "agents_message",
     "agents_list",
+    "agents_switch",
     "start_background_agent",
     "request_permission",
     "request_permission_via_parent",
@@ -28,6 +30,7 @@ class CollaborationToolbox:
         made = [
             *messaging_tools(services),
             *delegation_tools(services),
+            *switching_tools(services),
             *background_tools(services),
             *permission_tools(services),
         ]

@@ -4,17 +4,12 @@ import asyncio
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from pathlib import Path
 
-from retinue.agents.descriptor import SubagentDescriptor
-from retinue.agents.inbox import ItemBody, Sender
-from retinue.agents.state import AgentState
-from retinue.clock import SystemClock
-from retinue.engine.collaboration.services import call_of
 from retinue.errors import ModelError
-from retinue.ids import AgentId, new_agent_id, new_item_id
+from retinue.ids import AgentId, RequestId
 from retinue.messages import TextContent, ToolMessage, UserMessage
 from retinue.models.port import ModelRequest
 from retinue.models.scripted import Answer, Call, Reply
-from retinue.stores.port import Delivery, NewAgent, NewItem, Post
+from retinue.stores.port import Delivery
 from retinue.testing.verify.effects import EFFECTS, SENT, Effect, EffectLog
 from retinue.tools.function import FunctionTool, tool
 from retinue.tools.port import Pending, Tool, ToolContext
@@ -25,6 +20,8 @@ RELEASED = "released"
 CONNECTOR = "log"
 DELIVERED = ("main", "reset", "stopped", "asking", "asking-later")
 """the channels whose replies leave through the connector"""
+SWITCHED = "switching"
+"""one more of them, whose person goes from agent to agent"""
 
 
 def reply(request: ModelRequest) -> Answer:
@@ -39,6 +36,11 @@ def reply(request: ModelRequest) -> Answer:
     match word:
         case "ask":
             return Reply(calls=[_question(one) for one in rest.split(" + ")])
+        case "start":
+            arguments = {"prompt": f"background {rest}", "definition": "worker"}
+            return Reply(calls=[Call(name="start_background_agent", arguments=arguments)])
+        case "switch":
+            return Reply(calls=[Call(name="agents_switch", arguments={"agentId": rest})])
         case "use":
             return Reply(calls=[_call(name) for name in rest.split()])
         case "flaky" if request.attempt == 0:
@@ -52,7 +54,12 @@ def reply(request: ModelRequest) -> Answer:
 def _question(words: str) -> Call:
     """Read `worker sync 30 create what to do`; a timeout of 0 is none."""
     agent, mode, seconds, session, content = words.split(" ", 4)
-    arguments = {"agentId": agent, "content": content, "mode": mode, "session": session}
+    arguments: dict[str, object] = {
+        "agentId": agent,
+        "content": content,
+        "mode": mode,
+        "session": session,
+    }
     if seconds != "0":
         arguments["timeout"] = int(seconds)
     return Call(name="agents_message", arguments=arguments)
@@ -97,7 +104,6 @@ class TrialTools:
             tool(name="hold", effect="pure")(self._hold),
             tool(name="stuck", effect="once")(self._stuck),
             tool(name="tell", effect="pure")(self._tell),
-            tool(name="start", effect="keyed")(self._start),
             tool(name="permit", effect="keyed")(self._permit),
         ]
         self._tools = {one.name: one.as_tool() for one in made}
@@ -132,25 +138,10 @@ class TrialTools:
         await asyncio.Event().wait()
         return ""
 
-    async def _start(self, ctx: ToolContext, what: str) -> str:
-        """Start a background agent."""
-        agent_id, now = new_agent_id(), SystemClock().now()
-        child = NewAgent(
-            id=agent_id,
-            owner=ctx.owner,
-            descriptor=SubagentDescriptor(id=agent_id, parent_agent_id=ctx.agent_id, name=what),
-            definition="worker",
-            state=AgentState(created_at=now, updated_at=now),
-        )
-        body = ItemBody(text=f"background {what}", sender=Sender(type="agent", id=ctx.agent_id))
-        item = NewItem(id=new_item_id(), kind="message", body=body, admitted_at=now)
-        call_of(ctx).posts.append(Post(to=child, item=item, owner=ctx.owner))
-        return "started"
-
     async def _permit(self, ctx: ToolContext, what: str) -> Pending:
         """Wait for a decision that nobody makes."""
         self._log.add(Effect(name="permit", key=ctx.idempotency_key, text=what))
-        return Pending(reason="permission", request=what)
+        return Pending(reason="permission", request=RequestId(what))
 
     async def _tell(self, ctx: ToolContext, what: str) -> str:
         """Tell another agent."""

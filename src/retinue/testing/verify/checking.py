@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from retinue.testing.verify.acting import DELIVERED
+from retinue.testing.verify.acting import DELIVERED, SWITCHED
 from retinue.testing.verify.client import Log, Sent
 from retinue.testing.verify.collaborating import children, delegations, requests
 from retinue.testing.verify.effects import Effect
@@ -165,6 +165,10 @@ def _replies(evidence: Evidence) -> Iterator[str]:
     repeats = len(evidence.deliveries) - len(texts)
     if repeats > evidence.log.deaths:
         yield f"reply: {repeats} repeats after {evidence.log.deaths} deaths"
+    written = sum(sent.channel == SWITCHED for sent in evidence.log.sent)
+    replies = len({d.key for d in evidence.deliveries if d.name == SWITCHED})
+    if written != replies:
+        yield f"reply: {replies} came to the chat that was switched, for {written} messages"
     for agent in evidence.agents.values():
         if agent["channel"] not in DELIVERED:
             continue

@@ -21,6 +21,7 @@ from retinue.stores.port import AgentQuery
 from retinue.testing.verify.acting import (
     CONNECTOR,
     DELIVERED,
+    SWITCHED,
     LogConnector,
     TrialTools,
     reply,
@@ -79,7 +80,7 @@ class Desk:
             return {"error": error.code, "message": error.message}
 
     async def _post(self, request: dict[str, Any]) -> object:
-        via = CONNECTOR if request["channel"] in DELIVERED else "web"
+        via = CONNECTOR if request["channel"] in (*DELIVERED, SWITCHED) else "web"
         receipt = await self._app.engine.post(
             OWNER,
             UserDescriptor(connector=via, user_id="u", channel_id=request["channel"]),

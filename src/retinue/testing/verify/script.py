@@ -4,6 +4,7 @@ from collections.abc import Callable, Sequence
 from random import Random
 
 from retinue.errors import RetinueError
+from retinue.testing.verify.acting import SWITCHED
 from retinue.testing.verify.client import Client, Sent
 
 Step = Callable[[Client], None]
@@ -163,7 +164,12 @@ def terminate(client: Client) -> None:
 
 
 def background(client: Client) -> None:
-    client.wait(client.post("starting", "use start:errand", key="k-start"))
+    client.wait(client.post("starting", "start errand", key="k-start"))
+
+
+def switch(client: Client) -> None:
+    for text in ("hello there", "switch expert", "over here", "switch helper", "back again"):
+        client.wait(client.post(SWITCHED, text, key=f"k-switch-{text}"))
 
 
 def put_off(client: Client) -> None:
@@ -198,6 +204,7 @@ STEPS: Sequence[Step] = (
     terminate,
     background,
     put_off,
+    switch,
 )
 
 
