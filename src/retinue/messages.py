@@ -120,6 +120,7 @@ class UserRecord(Record, frozen=True, kw_only=True, tag="user"):
     text: str
     files: list[FileReference] = []
     sender: str = ""  # who wrote it, as the door knows them
+    to: str = ""  # the side that it is for, where both are models
 
 
 class SystemRecord(Record, frozen=True, kw_only=True, tag="system"):
@@ -130,6 +131,7 @@ class SystemRecord(Record, frozen=True, kw_only=True, tag="system"):
     item: ItemId | None = None
     silent: bool = False
     files: list[FileReference] = []
+    to: str = ""  # the side that it is for; both, when it names none
 
 
 class AssistantRecord(Record, frozen=True, kw_only=True, tag="assistant"):
@@ -141,7 +143,7 @@ class AssistantRecord(Record, frozen=True, kw_only=True, tag="assistant"):
     finish: str = ""
     duration_ms: int = 0
     provider: dict[str, Any] | None = None  # opaque: response ids and the like
-    side: str = ""
+    side: str = ""  # who spoke, where both sides are models
 
     @property
     def text(self) -> str:
@@ -186,6 +188,17 @@ class NoteRecord(Record, frozen=True, kw_only=True, tag="note"):
     agent: AgentId | None = None  # for "switched": with whom the person goes on
 
 
+class RunRecord(Record, frozen=True, kw_only=True, tag="run"):
+    """The end of a run: the result or the failure that whoever began it is told."""
+
+    outcome: Literal["completed", "failed"]
+    code: str  # "session_stop", "session_fail", "max_session_turns", ...
+    text: str
+    files: list[FileReference] = []
+    turns: int = 0
+    steps: int = 0
+
+
 class UnknownRecord(Struct, frozen=True, kw_only=True):
     """A record of a kind that this version does not know, kept as it was read."""
 
@@ -204,6 +217,7 @@ KnownRecord = (
     | ToolRecord
     | SummaryRecord
     | NoteRecord
+    | RunRecord
 )
 AnyRecord = KnownRecord | UnknownRecord
 

@@ -24,6 +24,7 @@ from retinue.messages import (
     SummaryRecord,
     SystemRecord,
     TextContent,
+    TextPart,
     ToolMessage,
     ToolRecord,
     UserMessage,
@@ -40,9 +41,15 @@ _GOOD = frozenset({"ok", "pending"})
 
 
 class Context:
-    """Model messages, kept in step with the records that are appended."""
+    """Model messages, kept in step with the records that are appended.
 
-    def __init__(self, records: Iterable[AnyRecord] = ()) -> None:
+    With a `side`, they are what that side sees: its own words as the assistant's, and those of the
+    other side as a user's, without the calls that led to them. What came from outside was said by
+    the side that it was not for.
+    """
+
+    def __init__(self, records: Iterable[AnyRecord] = (), *, side: str = "") -> None:
+        self._side = side
         self._clear()
         for record in records:
             self.append(record)
@@ -67,15 +74,18 @@ class Context:
         match record:
             case UserRecord():
                 self._since_summary.append(record)
-                self._close()
-                self._say(user_content(record.text, record.files))
+                self._take(record)
             case SystemRecord():
                 self._since_summary.append(record)
-                self._close()
-                self._say([TextContent(text=framed(record)), *file_content(record.files)])
+                if not record.to or record.to == self._side:
+                    self._close()
+                    self._say([TextContent(text=framed(record)), *file_content(record.files)])
             case AssistantRecord():
                 self._since_summary.append(record)
-                self._answer(record)
+                if self._side and record.side and record.side != self._side:
+                    self._hear(record)
+                else:
+                    self._answer(record)
             case ToolRecord():
                 self._since_summary.append(record)
                 self._settle(record)
@@ -99,6 +109,24 @@ class Context:
         else:
             self._messages.append(UserMessage(content=content))
 
+    def _take(self, record: UserRecord) -> None:
+        self._close()
+        if self._side and (record.to or "side_a") != self._side:
+            self._recall(record.text)
+        else:
+            self._say(user_content(record.text, record.files))
+
+    def _hear(self, record: AssistantRecord) -> None:
+        """Take the other side's words; its silence is nothing."""
+        if record.text.strip():
+            self._close()
+            self._say([TextContent(text=neutral(record.text))])
+
+    def _recall(self, text: str) -> None:
+        """Take what came from outside for the other side, as this side's own words."""
+        if text.strip():
+            self._answer(AssistantRecord(parts=[TextPart(text=neutral(text))], model=""))
+
     def _answer(self, record: AssistantRecord) -> None:
         self._close()
         if not self._messages or isinstance(self._messages[-1], AssistantMessage):
@@ -114,6 +142,9 @@ class Context:
 
     def _settle(self, record: ToolRecord) -> None:
         if self._pending.pop(record.call, None) is None:
+            if self._side and record.files:  # the other side's: what it made is seen
+                self._close()
+                self._say(file_content(record.files))
             return
         text = neutral(record.text)
         for file in record.files:

@@ -1,6 +1,6 @@
 """An agent's history as far as it still matters: the records since the last marker."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from retinue.ids import CallId
 from retinue.messages import (
@@ -9,6 +9,7 @@ from retinue.messages import (
     CallPart,
     NoteRecord,
     ResetRecord,
+    RunRecord,
     StartRecord,
     SummaryRecord,
     SystemRecord,
@@ -25,6 +26,8 @@ class History:
         self._open: dict[CallId, CallPart] = {}
         self._asked_by: AssistantRecord | None = None
         self._answer: AssistantRecord | None = None
+        self._results: dict[CallId, ToolRecord] = {}
+        self._is_latest = False
         for record in records:
             self.append(record)
 
@@ -43,6 +46,16 @@ class History:
         return self._asked_by if self._open else None
 
     @property
+    def unanswered(self) -> AssistantRecord | None:
+        """The last response, when nobody said anything after it."""
+        return self._asked_by if self._is_latest else None
+
+    @property
+    def results(self) -> Mapping[CallId, ToolRecord]:
+        """The results of the last response's calls."""
+        return self._results
+
+    @property
     def answer(self) -> AssistantRecord | None:
         """The last response, when it asked for nothing and nothing came after it."""
         return self._answer
@@ -53,14 +66,19 @@ class History:
                 calls = record.calls
                 self._open = {call.id: call for call in calls}
                 self._asked_by = record
+                self._results = {}
+                self._is_latest = True
                 self._answer = None if calls else record
             case ToolRecord():
-                self._open.pop(record.call, None)
+                if self._open.pop(record.call, None) is not None:
+                    self._results[record.call] = record
             case UserRecord() | SystemRecord():
                 self._answer = None
+                self._is_latest = False
             case StartRecord() | ResetRecord():
                 self._records.clear()
                 self._open.clear()
+                self._is_latest = False
                 self._answer = None
             case SummaryRecord():
                 self._drop_before(record.keep_from)
@@ -99,4 +117,4 @@ def is_exchange_start(record: AnyRecord) -> bool:
 
 
 def is_shown_to_model(record: AnyRecord) -> bool:
-    return not isinstance(record, NoteRecord | StartRecord | ResetRecord)
+    return not isinstance(record, NoteRecord | RunRecord | StartRecord | ResetRecord)

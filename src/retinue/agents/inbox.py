@@ -6,6 +6,7 @@ from typing import Literal
 from msgspec import Struct
 
 from retinue.agents.fate import Fate
+from retinue.definitions.subagent import SideName
 from retinue.ids import AgentId, CallId, ItemId, RequestId
 from retinue.messages import FileReference, ToolStatus
 
@@ -86,6 +87,7 @@ class ItemBody(Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=
     answer: Answer | None = None  # of kind `answer`
     move: Move | None = None  # of kind `switch`
     route: Route | None = None  # the chat that it was written in, when that is another agent's
+    to_side: SideName = "side_a"  # whose turn it is then, where both sides are models
     about: ItemId | None = None  # the item that a withdrawal or an outcome means
 
 

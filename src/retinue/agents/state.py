@@ -8,6 +8,7 @@ from msgspec import Struct
 
 from retinue.agents.fate import WaitReason
 from retinue.agents.inbox import Item, Route, Trail
+from retinue.definitions.subagent import SideName
 from retinue.ids import AgentId, CallId, ItemId, RequestId
 from retinue.messages import Usage
 
@@ -88,6 +89,10 @@ class Turn(Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True
     suspended: list[Suspension] = []
     approved: list[CallId] = []  # calls of the last response that a person let run
     messaged: list[AgentId] = []  # whom this turn wrote to
+    side: SideName = "side_a"  # whose turn it is, where both sides are models
+    side_since: int = 0  # the first record of that side's turn
+    side_steps: int = 0  # model calls in it
+    turns: int = 0  # of both sides, that ended
     trail: Trail | None = None
     is_delegated: bool = False  # its answer is for one agent alone
 

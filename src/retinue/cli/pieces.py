@@ -12,6 +12,7 @@ from retinue.messages import (
     CallPart,
     NoteRecord,
     ResetRecord,
+    RunRecord,
     SummaryRecord,
     SystemRecord,
     TextPart,
@@ -62,6 +63,9 @@ def pieces_of(record: AnyRecord, calls: Mapping[str, CallPart]) -> list[Piece]:
             return [Piece(kind="notice", text=record.text, label=label, at=at, seq=seq)]
         case NoteRecord():
             return [note_piece(record)]
+        case RunRecord():
+            label = f"the run {record.outcome} ({record.code})"
+            return [Piece(kind="notice", text=record.text, label=label, at=at, seq=seq)]
         case ResetRecord():
             return [Piece(kind="rule", text="the conversation begins anew", at=at, seq=seq)]
         case _:

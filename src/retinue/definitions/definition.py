@@ -96,6 +96,10 @@ class Definition:
         return self.external is not None
 
     @property
+    def is_dual(self) -> bool:
+        return self.kind == "dual_ai"
+
+    @property
     def tool_scope(self) -> Scope:
         return Scope(
             tool_allowlist=self.tool_allowlist,

@@ -33,6 +33,16 @@ class Side:
     session_status: SessionToolBinding | None = None
 
     @property
+    def is_plain(self) -> bool:
+        """Whether nothing but an answer in words ends its turn."""
+        return (
+            self.stop_on_response
+            and self.stop_tool is None
+            and self.max_steps is None
+            and not self.has_terminal_binding
+        )
+
+    @property
     def has_terminal_binding(self) -> bool:
         return self.session_stop is not None or self.session_fail is not None
 

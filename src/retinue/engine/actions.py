@@ -3,7 +3,7 @@
 A restarted process calls the same function on the same records, so recovery is not a second path.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Literal
 
@@ -11,11 +11,31 @@ from msgspec import Struct
 
 from retinue.agents.inbox import Item
 from retinue.agents.state import Suspension, Turn
+from retinue.definitions.side import Side
 from retinue.engine.limits import Limits
-from retinue.messages import AssistantRecord, CallPart
+from retinue.engine.stopping import (
+    GoesOn,
+    NeedsReminder,
+    RunEnds,
+    RunOutcome,
+    TurnEnds,
+    judge,
+)
+from retinue.ids import CallId
+from retinue.messages import AssistantRecord, CallPart, ToolRecord
 
 Pressure = Literal["low", "warning", "critical", "full"]
 """How full the context is: under 75 %, under 90 %, under 100 % of the limit, or over it."""
+
+
+class Rules(Struct, frozen=True, kw_only=True):
+    """How a side's turn and the run end, and what the side did last."""
+
+    side: Side
+    is_dual: bool
+    max_turns: int | None
+    response: AssistantRecord | None  # of this turn of the side, with all its results
+    results: Mapping[CallId, ToolRecord]
 
 
 class View(Struct, frozen=True, kw_only=True):
@@ -25,6 +45,7 @@ class View(Struct, frozen=True, kw_only=True):
     waiting: Sequence[Item]  # in order of admission
     open_calls: Sequence[CallPart]
     answer: AssistantRecord | None  # the last response, when it ends a turn
+    rules: Rules | None = None  # of the acting side, where an answer in words is not all there is
     pressure: Pressure
     can_compact: bool  # there is something old enough to sum up, and the last try did not fail
     can_prune: bool  # there is a whole exchange that could be dropped
@@ -120,6 +141,26 @@ class Switch(Struct, frozen=True, kw_only=True):
     moves: Sequence[Item]
 
 
+class SwitchSides(Struct, frozen=True, kw_only=True):
+    """The acting side's turn is over; the other side's begins."""
+
+
+class EndRun(Struct, frozen=True, kw_only=True):
+    """The run is over, by a call of the acting side or by a limit."""
+
+    outcome: RunOutcome
+    code: str
+    text: str
+    paths: Sequence[str] = ()
+
+
+class Remind(Struct, frozen=True, kw_only=True):
+    """Tell the acting side how its turn ends, since words do not end it."""
+
+    text: str
+    is_dual: bool
+
+
 class Answered(Struct, frozen=True, kw_only=True):
     """The turn ends with this response: only after a crash, else both are one commit."""
 
@@ -149,6 +190,9 @@ Action = (
     | Withdraw
     | End
     | Switch
+    | SwitchSides
+    | EndRun
+    | Remind
     | Answered
     | Failed
 )
@@ -213,6 +257,37 @@ def _joining(waiting: Sequence[Item], turn: Turn) -> Sequence[Item]:
     return [item for item in waiting if not item.is_delegated]
 
 
+def _by_rules(rules: Rules, turn: Turn) -> Action | None:
+    """What a side's rules say after its last response; None when it takes another step."""
+    if rules.response is not None:
+        verdict = judge(rules.side, rules.response, rules.results, is_dual=rules.is_dual)
+        match verdict:
+            case RunEnds():
+                return EndRun(
+                    outcome=verdict.outcome,
+                    code=verdict.code,
+                    text=verdict.text,
+                    paths=verdict.paths,
+                )
+            case TurnEnds():
+                return SwitchSides() if rules.is_dual else Answered(by=rules.response)
+            case NeedsReminder():
+                return Remind(text=verdict.text, is_dual=rules.is_dual)
+            case GoesOn():
+                pass
+    return _limit(rules, turn)
+
+
+def _limit(rules: Rules, turn: Turn) -> EndRun | None:
+    if rules.max_turns is not None and turn.turns >= rules.max_turns:
+        text = f"The run ended after {turn.turns} turns of both sides, its limit."
+        return EndRun(outcome="failed", code="max_session_turns", text=text)
+    if rules.side.max_steps is not None and turn.side_steps >= rules.side.max_steps:
+        text = f"The run ended after {turn.side_steps} steps of one turn, the limit of that side."
+        return EndRun(outcome="failed", code="max_steps", text=text)
+    return None
+
+
 def _resume(view: View, turn: Turn) -> Action:
     """What to do while calls wait for their results."""
     suspended = {suspension.call: suspension for suspension in turn.suspended}
@@ -261,12 +336,21 @@ def _go_on(view: View, turn: Turn) -> Action:
     if view.open_calls:
         in_doubt = view.open_calls[0] if view.is_in_doubt else None
         return RunTools(calls=view.open_calls, in_doubt=in_doubt)
-    if view.answer is not None and view.answer.seq >= turn.first_seq and ends_turn(view.answer):
+    if view.rules is not None:
+        action = _by_rules(view.rules, turn)
+        if action is not None:
+            return action
+    elif view.answer is not None and view.answer.seq >= turn.first_seq:
         return Answered(by=view.answer)
     if view.waiting:
         joining = _joining(view.waiting, turn)
         if joining:
             return Drain(items=joining)
+    return _step(view, turn)
+
+
+def _step(view: View, turn: Turn) -> Action:
+    """The model is next, unless it has to wait, or something is in its way."""
     if turn.retry_at is not None and turn.retry_at > view.now:
         return Wait(until=turn.retry_at)
     if turn.steps >= view.limits.steps:

@@ -97,12 +97,13 @@ class ModelCaller:
         draft = self._committer.draft(warm)
         record = steps.responded(
             draft,
+            plan,
             completed,
             model=model.name,
             estimated=estimated,
             duration_ms=round((clock.monotonic() - began) * 1000),
         )
-        if ends_turn(record):
+        if ends_turn(record) and plan.side.is_plain and not plan.definition.is_dual:
             steps.answered(draft, warm, record, self._committer.connectors)
         warm.is_in_doubt = False
         await self._committer.commit(warm, draft, "response")

@@ -2,15 +2,18 @@
 
 from collections.abc import Mapping
 
+from retinue.agents.state import Turn
 from retinue.agents.tokens import LARGEST_CORRECTION, corrected_tokens, estimated_tokens
 from retinue.clock import Clock
 from retinue.definitions.catalog import Catalog
-from retinue.engine.actions import Pressure
+from retinue.definitions.subagent import SideName
+from retinue.engine.actions import Pressure, Rules
 from retinue.engine.compaction import WARNING, pressure_of
 from retinue.engine.following import Following
 from retinue.engine.limits import Limits
 from retinue.engine.prompting import Plan, Planner
 from retinue.engine.warm import Warm
+from retinue.errors import RetinueError
 from retinue.models.port import Model, Models
 from retinue.tools.port import Tool, Toolbox
 
@@ -42,9 +45,32 @@ class Equipment:
         self._tools_until = float("-inf")
 
     def plan(self, warm: Warm) -> Plan:
-        plan = self._planner.plan(warm.definition, self.tools)
+        side: SideName = warm.state.turn.side if warm.state.turn is not None else "side_a"
+        plan = self._planner.plan(warm.definition, side, self.tools)
         warm.overhead = plan.overhead
+        warm.seen_by = side if plan.definition.is_dual else ""
         return plan
+
+    def rules(self, warm: Warm, turn: Turn) -> Rules | None:
+        """How the acting side's turn ends, where it is not simply by an answer in words."""
+        try:
+            definition = self._catalog.definition(warm.definition)
+            side = definition.side(turn.side)
+        except RetinueError:
+            return None  # the next step says what is wrong
+        if side.is_plain and not definition.is_dual:
+            return None
+        history = warm.history
+        response = history.unanswered
+        if response is not None and response.seq < max(turn.first_seq, turn.side_since):
+            response = None
+        return Rules(
+            side=side,
+            is_dual=definition.is_dual,
+            max_turns=definition.max_session_turns if definition.is_dual else None,
+            response=response,
+            results=history.results,
+        )
 
     async def refresh(self) -> None:
         """Ask for tools, and definitions, at most five times a second: that looks at files."""

@@ -10,6 +10,8 @@ from retinue.definitions.definition import Definition
 from retinue.definitions.prompt import Prompt
 from retinue.definitions.scoping import SYSTEM_PREFIX, effective
 from retinue.engine.peers import peers_of
+from retinue.definitions.side import Side
+from retinue.definitions.subagent import SideName
 from retinue.models.port import ToolSpec
 from retinue.tools.port import Tool
 
@@ -28,6 +30,7 @@ class Plan:
     """How a definition calls its model; the same for all agents of one revision of the files."""
 
     definition: Definition
+    side: Side  # whose plan it is
     models: Sequence[str]  # the first that answers is used
     system: str
     tools: Mapping[str, Tool]  # what the scope allows
@@ -41,21 +44,28 @@ class Planner:
     def __init__(self, catalog: Catalog, default_model: str) -> None:
         self._catalog = catalog
         self._default_model = default_model
-        self._plans: dict[str, tuple[int, Mapping[str, Tool], Plan]] = {}
+        self._plans: dict[tuple[str, SideName], tuple[int, Mapping[str, Tool], Plan]] = {}
 
-    def plan(self, name: str, tools: Mapping[str, Tool]) -> Plan:
+    def plan(self, name: str, side: SideName, tools: Mapping[str, Tool]) -> Plan:
         revision = self._catalog.revision
-        kept = self._plans.get(name)
+        kept = self._plans.get((name, side))
         if kept is not None and kept[0] == revision and kept[1] is tools:
             return kept[2]
-        plan = make_plan(self._catalog, name, tools, self._default_model)
-        self._plans[name] = (revision, tools, plan)
+        plan = make_plan(self._catalog, name, tools, self._default_model, side)
+        self._plans[name, side] = (revision, tools, plan)
         return plan
 
 
-def make_plan(catalog: Catalog, name: str, tools: Mapping[str, Tool], default_model: str) -> Plan:
+def make_plan(
+    catalog: Catalog,
+    name: str,
+    tools: Mapping[str, Tool],
+    default_model: str,
+    side_name: SideName = "side_a",
+) -> Plan:
     definition = catalog.definition(name)
-    prompt = definition.side_a.prompt
+    side = definition.side(side_name)
+    prompt = side.prompt
     allowed = {
         tool.name: tool
         for tool in effective(definition.tool_scope, tools.values())
@@ -74,6 +84,7 @@ def make_plan(catalog: Catalog, name: str, tools: Mapping[str, Tool], default_mo
     models += [*prompt.fallback_models, *definition.fallback_models]
     return Plan(
         definition=definition,
+        side=side,
         models=list(dict.fromkeys(models)),
         system=system,
         tools=allowed,

@@ -4,7 +4,7 @@ import logging
 from typing import assert_never
 
 from retinue.clock import Clock
-from retinue.engine import ending, steps, suspending, switching
+from retinue.engine import ending, sides, steps, suspending, switching
 from retinue.engine.actions import (
     Action,
     Answered,
@@ -12,15 +12,18 @@ from retinue.engine.actions import (
     Compact,
     Drain,
     End,
+    EndRun,
     Failed,
     Gather,
     Note,
     Prune,
     PutOff,
+    Remind,
     Rest,
     RunTools,
     Settle,
     Switch,
+    SwitchSides,
     TimeOut,
     View,
     Wait,
@@ -45,16 +48,28 @@ from retinue.engine.warm import (
 )
 from retinue.errors import StoreError, TerminatedError
 from retinue.stores.port import Store
+from retinue.tools.port import FileTrees
 
 logger = logging.getLogger(__name__)
 
-Written = Drain | Note | Settle | TimeOut | PutOff | Withdraw | Switch | Answered
+Written = (
+    Drain
+    | Note
+    | Settle
+    | TimeOut
+    | PutOff
+    | SwitchSides
+    | Remind
+    | Withdraw
+    | Switch
+    | Answered
+)
 
 
 class Runner:
     """The loop of every agent, whatever its kind."""
 
-    def __init__(
+    def __init__(  # noqa: PLR0913  its parts, all by name
         self,
         *,
         store: Store,
@@ -64,6 +79,7 @@ class Runner:
         room: RoomMaker,
         caller: ModelCaller,
         tools: ToolRunner,
+        trees: FileTrees,
     ) -> None:
         self._store = store
         self._clock = clock
@@ -72,6 +88,7 @@ class Runner:
         self._room = room
         self._caller = caller
         self._tools = tools
+        self._trees = trees
 
     @property
     def is_stopping(self) -> bool:
@@ -161,12 +178,14 @@ class Runner:
 
     def _view(self, warm: Warm) -> View:
         state = warm.state
+        turn, open_calls = state.turn, warm.history.open_calls
         pressure = self._equipment.pressure(warm)
         return View(
-            turn=state.turn,
+            turn=turn,
             waiting=warm.waiting,
-            open_calls=warm.history.open_calls,
+            open_calls=open_calls,
             answer=warm.history.answer,
+            rules=self._equipment.rules(warm, turn) if turn and not open_calls else None,
             pressure=pressure,
             can_compact=pressure != "low" and self._room.can_compact(warm),
             can_prune=pressure == "full" and self._room.can_prune(warm),
@@ -193,6 +212,8 @@ class Runner:
                 await self._room.prune(warm, action.reason)
             case End():
                 await self._end(warm, "its parent was terminated")
+            case EndRun():
+                await self._end_run(warm, action)
             case Failed():
                 await self._committer.fail(warm, action.code, action.reason)
             case Rest() | Wait():
@@ -216,6 +237,12 @@ class Runner:
             case PutOff():
                 name = "putoff"
                 suspending.put_off(draft, warm)
+            case SwitchSides():
+                name = "switch"
+                sides.switched(draft)
+            case Remind():
+                name = "remind"
+                sides.reminded(draft, action.text, is_dual=action.is_dual)
             case Withdraw():
                 name = "withdraw"
                 ending.withdrawn(draft, warm, action.withdrawals)
@@ -228,6 +255,13 @@ class Runner:
             case _:
                 assert_never(action)
         await self._committer.commit(warm, draft, name)
+
+    async def _end_run(self, warm: Warm, action: EndRun) -> None:
+        tree = self._trees.tree(warm.id)
+        files = [await tree.stat(path) for path in action.paths]
+        draft = self._committer.draft(warm)
+        sides.run_ended(draft, warm, action, files, self._committer.connectors)
+        await self._committer.commit(warm, draft, "run")
 
     async def _concerns_others(self, warm: Warm) -> bool:
         turn = warm.state.turn

@@ -9,7 +9,9 @@ from msgspec import UNSET, structs
 
 from retinue.agents.inbox import Item, Trail
 from retinue.agents.state import AgentState, TokenSnapshot, TokenStats, Turn
+from retinue.engine.prompting import Plan
 from retinue.engine.retrying import TryAgain
+from retinue.engine.stopping import stop_text
 from retinue.engine.suspending import release, suspend, unheard
 from retinue.engine.switching import destinations
 from retinue.engine.tooling import UNKNOWN_OUTCOME, CallResult, closing
@@ -25,6 +27,7 @@ from retinue.messages import (
     ResetRecord,
     SummaryRecord,
     SystemRecord,
+    TextPart,
     ToolStatus,
     Usage,
     UserRecord,
@@ -41,7 +44,13 @@ _STEPS_WITHOUT_CRASH = 5
 def record_of(item: Item) -> KnownRecord:
     body = item.body
     if item.kind == "message":
-        return UserRecord(item=item.id, text=body.text, files=body.files, sender=body.sender.id)
+        return UserRecord(
+            item=item.id,
+            text=body.text,
+            files=body.files,
+            sender=body.sender.id,
+            to="" if body.to_side == "side_a" else body.to_side,
+        )
     origin = body.sender.id or "system"
     return SystemRecord(
         item=item.id, text=body.text, origin=origin, silent=item.silent, files=body.files
@@ -58,6 +67,7 @@ def drained(draft: Draft, items: Sequence[Item]) -> None:
             first_seq=draft.next_seq,
             started_at=draft.at,
             is_delegated=any(item.is_delegated for item in items),
+            side=next(item.body.to_side for item in items if not item.silent),
         )
     elif turn is not None and running:
         turn = structs.replace(turn, items=[*turn.items, *running], attempt=0)
@@ -114,17 +124,23 @@ def with_decisions(state: AgentState, items: Sequence[Item]) -> AgentState:
 
 
 def responded(
-    draft: Draft, completed: Completed, *, model: str, estimated: int, duration_ms: int
+    draft: Draft, plan: Plan, completed: Completed, *, model: str, estimated: int, duration_ms: int
 ) -> AssistantRecord:
     """The response and the intent of its calls, in one commit, before any of them runs."""
+    assert draft.state.turn is not None  # a response belongs to a turn
     record = AssistantRecord(
         parts=_with_own_ids(completed.parts),
+        side=draft.state.turn.side if plan.definition.is_dual else "",
         model=model,
         usage=completed.usage,
         finish=completed.finish,
         duration_ms=duration_ms,
         provider=dict(completed.provider) if completed.provider else None,
     )
+    said = stop_text(plan.side, record.calls) if plan.side.stop_tool is not None else None
+    if said is not None:
+        parts: list[Part] = [p for p in record.parts if not isinstance(p, TextPart)]
+        record = structs.replace(record, parts=[TextPart(text=said), *parts])
     record = draft.add(record)
     state = counted(draft.state, model, completed.usage)
     usage = completed.usage
@@ -135,7 +151,14 @@ def responded(
         )
     turn = state.turn
     assert turn is not None  # a response belongs to a turn
-    turn = structs.replace(turn, steps=turn.steps + 1, attempt=0, retry_at=None, approved=[])
+    turn = structs.replace(
+        turn,
+        steps=turn.steps + 1,
+        side_steps=turn.side_steps + 1,
+        attempt=0,
+        retry_at=None,
+        approved=[],
+    )
     draft.state = structs.replace(state, turn=turn)
     return record
 
@@ -240,7 +263,7 @@ def answered(
     draft.state = structs.replace(
         draft.state, turn=None, updated_at=draft.at, last_snippet=snippet(answer.text)
     )
-    _deliver(draft, warm, answer.text, answer.seq, connectors)
+    deliver(draft, warm, answer.text, answer.seq, connectors)
 
 
 def failed(draft: Draft, warm: Warm, code: str, reason: str, connectors: Mapping[str, Any]) -> None:
@@ -262,7 +285,7 @@ def failed(draft: Draft, warm: Warm, code: str, reason: str, connectors: Mapping
         FateChange(item_id=item, fate="failed", reason=reason, reply_seq=seq) for item in turn.items
     ]
     draft.state = structs.replace(draft.state, turn=None, updated_at=draft.at)
-    _deliver(draft, warm, text, seq, connectors)
+    deliver(draft, warm, text, seq, connectors)
 
 
 def stopped(draft: Draft, warm: Warm, gathered: Sequence[Item]) -> None:
@@ -387,7 +410,7 @@ def snippet(text: str) -> str:
     return line if len(line) <= _SNIPPET_CHARACTERS else f"{line[: _SNIPPET_CHARACTERS - 1]}…"
 
 
-def _deliver(draft: Draft, warm: Warm, text: str, seq: int, connectors: Mapping[str, Any]) -> None:
+def deliver(draft: Draft, warm: Warm, text: str, seq: int, connectors: Mapping[str, Any]) -> None:
     if not connectors or not text:
         return
     for number, (connector, channel) in enumerate(destinations(warm, connectors)):

@@ -10,6 +10,8 @@ from retinue.engine.committing import Committer
 from retinue.engine.equipment import Equipment
 from retinue.engine.feed import Feed
 from retinue.engine.switching import departed
+from retinue.engine.prompting import Plan
+from retinue.engine.stopping import is_terminal
 from retinue.engine.tooling import CallResult, Tooling, closing
 from retinue.engine.warm import Warm
 from retinue.errors import ConflictError, NotFoundError, RetinueError, TerminatedError
@@ -67,6 +69,7 @@ class ToolRunner:
             (tool := tools.get(c.name))
             and tool.effect == "pure"
             and not needs_approval(warm, plan, c)
+            and not is_terminal(plan.side, c)
             for c in allowed
         )
         if are_pure and len(allowed) > 1:
@@ -76,6 +79,10 @@ class ToolRunner:
                 reach("tool:before")
                 result = await self._committer.interruptibly(warm, run(call), is_tool=True)
                 reach("tool:after")
+                if _ends_run(plan, call, result):
+                    later = action.calls[action.calls.index(call) + 1 :]
+                    await self._commit_result(warm, call, result, skipped=later)
+                    return
                 await self._commit_result(warm, call, result)
                 warm.is_in_doubt = False
                 if warm.commands or self._committer.is_stopping or _holds(result):
@@ -105,11 +112,15 @@ class ToolRunner:
                 task.cancel()
             await asyncio.gather(*tasks, return_exceptions=True)
 
-    async def _commit_result(self, warm: Warm, call: CallPart, result: CallResult) -> None:
+    async def _commit_result(
+        self, warm: Warm, call: CallPart, result: CallResult, skipped: Sequence[CallPart] = ()
+    ) -> None:
         draft = self._committer.draft(warm)
         steps.ran(draft, call, result)
         if result.departure is not None:
             departed(draft, warm, result.departure)
+        for later in skipped:
+            draft.add(closing(later, "skipped", f"Not run: {call.name} ended the run before it."))
         try:
             await self._committer.commit(warm, draft, "result")
         except (NotFoundError, TerminatedError, ConflictError) as error:
@@ -146,3 +157,8 @@ class ToolRunner:
 def _holds(result: CallResult) -> bool:
     """Whether a person must decide before later calls may run."""
     return result.pending is not None and result.pending.reason != "child"
+
+
+def _ends_run(plan: Plan, call: CallPart, result: CallResult) -> bool:
+    record = result.record
+    return record is not None and record.status == "ok" and is_terminal(plan.side, call)

@@ -13,7 +13,9 @@ from retinue.definitions.scoping import verdict
 from retinue.engine.limits import Limits
 from retinue.engine.prompting import Plan
 from retinue.engine.switching import Departure
+from retinue.engine.stopping import bound_paths
 from retinue.engine.warm import Warm
+from retinue.errors import RetinueError
 from retinue.ids import AgentId, CallId, OwnerId, new_item_id
 from retinue.messages import CallPart, ToolRecord, ToolStatus, clean_text
 from retinue.stores.port import AuditLine, NewAgent, NewItem, Post
@@ -139,6 +141,9 @@ class Tooling:
         )
         if output.is_error:
             return CallResult(record=record)
+        missing = await self._missing(plan, call, context.files)
+        if missing:
+            return _refused(call, "error", missing)
         return CallResult(
             record=record,
             posts=context.posts,
@@ -167,6 +172,19 @@ class Tooling:
             timeout_seconds=self._limits.tool_seconds,
             output_limit=self._limits.tool_output_characters,
         )
+
+    async def _missing(self, plan: Plan, call: CallPart, files: AgentFiles) -> str:
+        """What a call that ends the run or tells its status names and does not have."""
+        side = plan.side
+        problems: list[str] = []
+        for binding in (side.session_stop, side.session_fail, side.session_status):
+            if binding is not None and binding.name == call.name:
+                for path in bound_paths(binding, call):
+                    try:
+                        await files.stat(path)
+                    except RetinueError as error:
+                        problems.append(error.message)
+        return "; ".join(problems) and f"Nothing was ended: {'; '.join(problems)}"
 
     def _context(
         self, warm: Warm, plan: Plan, call: CallPart, show: Callable[[str], None]

@@ -153,7 +153,8 @@ class Warm:
         self.epoch = snapshot.epoch
         self.next_seq = snapshot.next_seq
         self.history = History(snapshot.records)
-        self.context = Context(snapshot.records)
+        self._contexts: dict[str, Context] = {}  # by who sees it; made when first asked for
+        self.seen_by = ""  # the side that acts, where both are models
         self.waiting: list[Item] = []
         self._last_item_seq = 0
         turn = agent.state.turn
@@ -178,6 +179,15 @@ class Warm:
             else:
                 self.running[item.id] = item
                 self.has_listeners |= item.body.sender.type != "user"
+
+    @property
+    def context(self) -> Context:
+        """What the model whose turn it is sees."""
+        context = self._contexts.get(self.seen_by)
+        if context is None:
+            context = Context(self.history.records, side=self.seen_by)
+            self._contexts[self.seen_by] = context
+        return context
 
     @property
     def weight(self) -> int:
@@ -258,7 +268,8 @@ class Warm:
         self.next_seq += len(draft.records)
         for record in draft.records:
             self.history.append(record)
-            self.context.append(record)
+            for context in self._contexts.values():
+                context.append(record)
         if self.state.turn is not None and self.state.turn.calls_unbegun:
             self.is_in_doubt = False
         if draft.lifecycle is not None:

@@ -128,4 +128,5 @@ def make_runner(
         room=room,
         caller=caller,
         tools=tools,
+        trees=world.trees,
     )

@@ -27,6 +27,7 @@ from retinue.messages import (
     AssistantRecord,
     NoteRecord,
     ResetRecord,
+    RunRecord,
     StartRecord,
     SummaryRecord,
     SystemRecord,
@@ -48,6 +49,7 @@ _RECORDS = (
     ToolRecord,
     SummaryRecord,
     NoteRecord,
+    RunRecord,
 )
 _EVENTS = (
     HelloEvent,

@@ -27,6 +27,7 @@ from retinue.messages import (
     FileReference,
     NoteRecord,
     ResetRecord,
+    RunRecord,
     StartRecord,
     SummaryRecord,
     SystemRecord,
@@ -115,9 +116,11 @@ class MemoryFiles:
         return FileStream(size=len(data), pieces=pieces())
 
     async def stat(self, path: str) -> FileReference:
+        if path not in self._data:
+            raise NotFoundError(f"there is no file {path!r}")
         name = PurePosixPath(path).name
         kind = "image/png" if name.endswith(".png") else "text/plain"
-        size = len(self._data.get(path, b""))
+        size = len(self._data[path])
         return FileReference(id=name, name=name, mime_type=kind, size=size, path=path)
 
     def real_path(self, path: str) -> PurePosixPath:
@@ -157,6 +160,7 @@ class Stage:
     models: Mapping[str, Model]
     tools: Sequence[Tool | FunctionTool[..., Any]] = ()
     definitions: Mapping[str, str] = field(default_factory=lambda: {"helper.toml": HELPER})
+    prompts: Mapping[str, str] = field(default_factory=dict[str, str])
     limits: Mapping[str, object] = field(default_factory=dict[str, object])
     context_limit: int = 200_000
     connectors: Mapping[str, Deliver] = field(default_factory=dict[str, Deliver])
@@ -174,6 +178,9 @@ class Stage:
         folder.mkdir(parents=True, exist_ok=True)
         for name, text in self.definitions.items():
             (folder / name).write_text(text, encoding="utf-8")
+        for name, text in self.prompts.items():
+            (self.directory / "prompts").mkdir(exist_ok=True)
+            (self.directory / "prompts" / name).write_text(text, encoding="utf-8")
 
     def world(self, store: Store, schedules: ScheduleStore) -> World:
         env = {f"RETINUE_LIMITS__{name.upper()}": str(value) for name, value in self.limits.items()}
@@ -287,6 +294,8 @@ def told(record: AnyRecord) -> str:
             return f"assistant {' '.join(words)}"
         case ToolRecord():
             return f"tool {record.name} {record.status} {record.text}".strip()
+        case RunRecord():
+            return f"run {record.outcome} {record.text}"
         case NoteRecord():
             return f"note {record.code}"
         case SummaryRecord():
