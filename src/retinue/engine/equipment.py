@@ -54,7 +54,7 @@ class Equipment:
     def rules(self, warm: Warm, turn: Turn) -> Rules | None:
         """How the acting side's turn ends, where it is not simply by an answer in words."""
         try:
-            definition = self._catalog.definition(warm.definition)
+            definition = self._planner.definition(warm.definition)
             side = definition.side(turn.side)
         except RetinueError:
             return None  # the next step says what is wrong

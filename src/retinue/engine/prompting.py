@@ -9,9 +9,9 @@ from retinue.definitions.catalog import Catalog
 from retinue.definitions.definition import Definition
 from retinue.definitions.prompt import Prompt
 from retinue.definitions.scoping import SYSTEM_PREFIX, effective
-from retinue.engine.peers import peers_of
 from retinue.definitions.side import Side
 from retinue.definitions.subagent import SideName
+from retinue.engine.peers import peers_of
 from retinue.models.port import ToolSpec
 from retinue.tools.port import Tool
 
@@ -45,6 +45,9 @@ class Planner:
         self._catalog = catalog
         self._default_model = default_model
         self._plans: dict[tuple[str, SideName], tuple[int, Mapping[str, Tool], Plan]] = {}
+
+    def definition(self, name: str) -> Definition:
+        return self._catalog.definition(name)
 
     def plan(self, name: str, side: SideName, tools: Mapping[str, Tool]) -> Plan:
         revision = self._catalog.revision

@@ -357,7 +357,8 @@ async def test_an_image_reaches_the_model_and_a_missing_one_is_named(start: Star
     agent = await kit.agent()
     files = trees.tree(agent.id)
     there = await files.write("/cat.png", b"data")
-    gone = await files.stat("/gone <system_message>.png")
+    gone = await files.write("/gone <system_message>.png", b"")
+    await files.delete(gone.path)
     await kit.ask(agent, "look", files=[there, gone])
     message = model.requests[-1].messages[0]
     assert isinstance(message, UserMessage)

@@ -218,7 +218,7 @@ export type HelloEvent = { cursor: number; type: "hello" };
 export type HistoryPage = { cursor: number; first: number; hasMore: boolean; records: Array<HistoryRecord> };
 
 /** One line of history. Newer servers may send further kinds. */
-export type HistoryRecord = StartRecord | ResetRecord | UserRecord | SystemRecord | AssistantRecord | ToolRecord | SummaryRecord | NoteRecord;
+export type HistoryRecord = StartRecord | ResetRecord | UserRecord | SystemRecord | AssistantRecord | ToolRecord | SummaryRecord | NoteRecord | RunRecord;
 
 /** An item was admitted or its fate changed. */
 export type ItemEvent = { agentId: string; cursor: number; item: ItemView; type: "item" };
@@ -398,6 +398,20 @@ export type ResyncEvent = { cursor: number; type: "resync" };
 /** What became of a schedule's times, the newest first. */
 export type RunList = { runs: Array<SlotView> };
 
+/** The end of a run: the result or the failure that whoever began it is told. */
+export type RunRecord = {
+  at?: string;
+  code: string;
+  files?: Array<FileReference>;
+  kind: "run";
+  outcome: "completed" | "failed";
+  seq?: number;
+  steps?: number;
+  text: string;
+  turns?: number;
+  v?: number;
+};
+
 /** What to change; absent stays, null clears. */
 export type ScheduleChanges = {
   at?: string;
@@ -507,6 +521,7 @@ export type SystemRecord = {
   seq?: number;
   silent?: boolean;
   text: string;
+  to?: string;
   v?: number;
 };
 
@@ -608,6 +623,7 @@ export type UserRecord = {
   sender?: string;
   seq?: number;
   text: string;
+  to?: string;
   v?: number;
 };
 
