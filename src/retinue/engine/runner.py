@@ -53,16 +53,7 @@ from retinue.tools.port import FileTrees
 logger = logging.getLogger(__name__)
 
 Written = (
-    Drain
-    | Note
-    | Settle
-    | TimeOut
-    | PutOff
-    | SwitchSides
-    | Remind
-    | Withdraw
-    | Switch
-    | Answered
+    Drain | Note | Settle | TimeOut | PutOff | SwitchSides | Remind | Withdraw | Switch | Answered
 )
 
 

@@ -9,9 +9,9 @@ from retinue.engine.approving import Approvals, needs_approval, spent
 from retinue.engine.committing import Committer
 from retinue.engine.equipment import Equipment
 from retinue.engine.feed import Feed
-from retinue.engine.switching import departed
 from retinue.engine.prompting import Plan
 from retinue.engine.stopping import is_terminal
+from retinue.engine.switching import departed
 from retinue.engine.tooling import CallResult, Tooling, closing
 from retinue.engine.warm import Warm
 from retinue.errors import ConflictError, NotFoundError, RetinueError, TerminatedError

@@ -12,8 +12,8 @@ from retinue.clock import Clock
 from retinue.definitions.scoping import verdict
 from retinue.engine.limits import Limits
 from retinue.engine.prompting import Plan
-from retinue.engine.switching import Departure
 from retinue.engine.stopping import bound_paths
+from retinue.engine.switching import Departure
 from retinue.engine.warm import Warm
 from retinue.errors import RetinueError
 from retinue.ids import AgentId, CallId, OwnerId, new_item_id
