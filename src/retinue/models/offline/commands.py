@@ -105,6 +105,12 @@ RULES: Sequence[Rule] = (
         r"agents_message",
     ),
     _rule(
+        "switch to journal",
+        r"(?:switch|go back|take me)(?: back)?(?: to)?(?: the)? (?P<agent>[\w-]+)(?: agent)?"
+        r"(?:,? (?:and|with|to) (?P<request>.+))?",
+        r"agents_switch",
+    ),
+    _rule(
         "add milk to groceries",
         r"(?:add|put) (?P<item>.+) (?:on|in)?to (?:the |my )?(?P<list>[\w -]+?)(?: list)?",
         r"lists_(?:add|append)\w*|lists_items?_(?:add|create)|lists_create_item",
