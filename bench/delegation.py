@@ -5,13 +5,14 @@ import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 
-from bench.workload import QUESTION, REPLY, Timing, drive
+from bench.workload import ARGUMENTS, QUESTION, REPLY, TOOL, TOOL_ANSWER, Timing, drive
 from retinue.ids import LOCAL_OWNER
 from retinue.messages import TextContent, UserMessage
 from retinue.models.port import ModelRequest
 from retinue.models.scripted import Answer, Call, Reply, ScriptedModel
 from retinue.stores.port import Agent
 from retinue.testing.kit import Kit, Stage
+from retinue.tools.function import tool
 
 PAIRS = 200
 TURNS = 3
@@ -19,14 +20,23 @@ _DEFINITION = 'name = "{0}"\ndisplayName = "{0}"\ndescription = "Is the {0}."\n'
 _NAMES = ("parent", "child", "alone")
 
 
+@tool(name=TOOL, effect="pure")
+async def stock(item: str) -> str:
+    """Tell how many are left."""
+    del item
+    return TOOL_ANSWER
+
+
 def answer(request: ModelRequest) -> Answer:
-    """Ask the child as the parent, answer as anybody else."""
+    """Ask the child as the parent, use the tool when alone, answer as the child."""
     last = request.messages[-1]
     is_parent = request.system.startswith("You are parent")
     if is_parent and isinstance(last, UserMessage):
         _, _, child = _text(last).rpartition(" ")
         arguments = {"agentId": "child", "content": QUESTION, "session": child}
         return Reply(calls=[Call(name="agents_message", arguments=arguments)])
+    if request.system.startswith("You are alone") and isinstance(last, UserMessage):
+        return Reply(calls=[Call(name=TOOL, arguments=ARGUMENTS)])
     return REPLY
 
 
@@ -40,6 +50,7 @@ async def measured(directory: Path, pairs: int = PAIRS, turns: int = TURNS) -> S
         directory=directory,
         models={"main": ScriptedModel(answer, name="main")},
         definitions={f"{name}.toml": _DEFINITION.format(name) for name in _NAMES},
+        tools=[stock],
         collaborates=True,
     )
     kit = Kit(stage)
