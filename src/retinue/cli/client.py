@@ -1,18 +1,20 @@
 """What commands ask of Retinue, whether a server answers or this process opens the store itself."""
 
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
 from datetime import datetime
-from typing import Any, Protocol
+from typing import Any, Literal, Protocol
 
 from msgspec import Struct, field
 
 from retinue.agents.descriptor import Kind
+from retinue.agents.request import RequestStatus
 from retinue.agents.state import TokenSnapshot, TokenStats
-from retinue.events import AgentView, Event, ItemView, WaitView
+from retinue.events import AgentView, Event, ItemView, RequestView, WaitView
 from retinue.messages import AnyRecord, FileReference
 from retinue.models.port import Models
 
 GENERATIONS_SHOWN = 8
+Decision = Literal["allow", "deny"]
 
 
 class _View(Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
@@ -197,6 +199,27 @@ class Client(Protocol):
     async def terminate(self, agent_id: str, reason: str) -> Sequence[str]:
         """End the agent and its children for good; gives the ids of those that ended by it."""
         ...
+
+    async def requests(
+        self,
+        *,
+        status: RequestStatus | None = None,
+        agent_id: str | None = None,
+        limit: int = 100,
+    ) -> list[RequestView]:
+        """What agents asked, the newest first."""
+        ...
+
+    async def request(self, request_id: str) -> RequestView: ...
+
+    async def decide(
+        self,
+        request_id: str,
+        decision: Decision,
+        *,
+        note: str = "",
+        values: Mapping[str, Any] | None = None,
+    ) -> RequestView: ...
 
     async def upload(self, agent_id: str, path: str, data: bytes) -> FileReference: ...
 

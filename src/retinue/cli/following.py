@@ -6,7 +6,7 @@ from retinue.cli.client import Client
 from retinue.cli.pieces import Piece
 from retinue.cli.transcript import Transcript
 from retinue.errors import NotFoundError
-from retinue.events import AgentEvent, HelloEvent, ItemEvent, ResyncEvent
+from retinue.events import AgentEvent, HelloEvent, ItemEvent, RequestEvent, ResyncEvent
 from retinue.messages import AnyRecord, UserRecord
 
 _PAGE = 500
@@ -44,6 +44,8 @@ async def _catch_up(client: Client, agent_id: str, transcript: Transcript) -> li
     transcript.items.clear()
     for item in detail.messages:
         pieces += transcript.apply(ItemEvent(cursor=0, agent_id=agent_id, item=item))
+    for request in reversed(await client.requests(status="pending", agent_id=agent_id)):
+        pieces += transcript.apply(RequestEvent(cursor=0, agent_id=agent_id, request=request))
     return pieces
 
 

@@ -8,6 +8,7 @@ import msgspec
 
 from retinue.agents.descriptor import Kind, UserDescriptor
 from retinue.agents.inbox import Sender
+from retinue.agents.request import RequestStatus
 from retinue.assembly import App, open_app
 from retinue.cli.client import (
     GENERATIONS_SHOWN,
@@ -15,6 +16,7 @@ from retinue.cli.client import (
     AgentDetail,
     AgentList,
     AgentTree,
+    Decision,
     Definitions,
     DefinitionView,
     Facts,
@@ -24,15 +26,16 @@ from retinue.cli.client import (
     TreeBranch,
 )
 from retinue.engine.families import Branch, ancestors_of, tree_of
+from retinue.engine.request_views import request_view
 from retinue.engine.views import item_view, wait_view
 from retinue.errors import NotFoundError, StoreError
-from retinue.ids import LOCAL_OWNER, AgentId, ItemId
+from retinue.ids import LOCAL_OWNER, AgentId, ItemId, RequestId
 from retinue.stores.port import AgentQuery
 
 if TYPE_CHECKING:
     from retinue.definitions.definition import Definition
     from retinue.engine.engine import Engine
-    from retinue.events import AgentView, Event
+    from retinue.events import AgentView, Event, RequestView
     from retinue.messages import AnyRecord, FileReference
     from retinue.models.port import Models
 
@@ -212,6 +215,42 @@ class LocalClient:
 
     async def terminate(self, agent_id: str, reason: str) -> Sequence[str]:
         return await self._engine.terminate(LOCAL_OWNER, AgentId(agent_id), reason=reason)
+
+    async def requests(
+        self,
+        *,
+        status: RequestStatus | None = None,
+        agent_id: str | None = None,
+        limit: int = 100,
+    ) -> "list[RequestView]":
+        found = await self._store.requests.list(
+            LOCAL_OWNER,
+            status=status,
+            agent_id=AgentId(agent_id) if agent_id else None,
+            limit=limit,
+        )
+        return [request_view(request) for request in found]
+
+    async def request(self, request_id: str) -> "RequestView":
+        return request_view(await self._store.requests.get(LOCAL_OWNER, RequestId(request_id)))
+
+    async def decide(
+        self,
+        request_id: str,
+        decision: Decision,
+        *,
+        note: str = "",
+        values: Mapping[str, Any] | None = None,
+    ) -> "RequestView":
+        decided = await self._engine.requests.decide(
+            LOCAL_OWNER,
+            RequestId(request_id),
+            decision,
+            by=f"{LOCAL_OWNER} (terminal)",
+            note=note,
+            values=values,
+        )
+        return request_view(decided)
 
     async def upload(self, agent_id: str, path: str, data: bytes) -> "FileReference":
         await self._store.agent(LOCAL_OWNER, AgentId(agent_id))

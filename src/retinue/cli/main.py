@@ -51,6 +51,12 @@ GROUPS: Mapping[str, Mapping[str, Command]] = {
         "compact": Command("agents:compact", "summarise what was said so far"),
         "terminate": Command("agents:terminate", "end an agent for good"),
     },
+    "Decide": {
+        "permissions": Command("permissions:permissions", "list what agents ask you"),
+        "allow": Command("permissions:allow", "allow what an agent asked"),
+        "deny": Command("permissions:deny", "deny what an agent asked"),
+        "answer": Command("permissions:answer", "answer an agent's question"),
+    },
     "Keep": {
         "export": Command("transfer:export", "write agents to an archive"),
         "import": Command("transfer:import_", "read agents from an archive"),

@@ -5,7 +5,10 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Literal
 
+from retinue.cli.cards import card, settled_line
 from retinue.cli.wording import arguments_line, milliseconds, plural
+from retinue.clock import SystemClock
+from retinue.events import RequestView
 from retinue.messages import (
     AnyRecord,
     AssistantRecord,
@@ -121,3 +124,11 @@ def note_piece(record: NoteRecord) -> Piece:
         if record.until:
             text = f"{text.rstrip('.')}. Trying again at {record.until.astimezone():%H:%M:%S}."
     return Piece(kind=kind, text=text, at=record.at, seq=record.seq)
+
+
+def request_piece(request: RequestView) -> Piece:
+    """What is asked, whole; or, when it is over, how it ended."""
+    now = SystemClock().now()
+    if request.status == "pending":
+        return Piece(kind="notice", text="\n".join(card(request, now)))
+    return Piece(kind="notice", text=f"{request.kind} {settled_line(request, now)}")

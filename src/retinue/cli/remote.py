@@ -9,19 +9,21 @@ import httpx2
 import msgspec
 
 from retinue.agents.descriptor import Kind
+from retinue.agents.request import RequestStatus
 from retinue.cli.client import (
     GENERATIONS_SHOWN,
     Admission,
     AgentDetail,
     AgentList,
     AgentTree,
+    Decision,
     Definitions,
     Facts,
     MessageView,
     Place,
 )
 from retinue.errors import BusyError, RetinueError
-from retinue.events import AgentView, Event, HelloEvent, ItemView, ResyncEvent
+from retinue.events import AgentView, Event, HelloEvent, ItemView, RequestView, ResyncEvent
 from retinue.messages import FileReference, decode_record
 
 if TYPE_CHECKING:
@@ -52,6 +54,10 @@ class _History(msgspec.Struct):
 
 class _Files(msgspec.Struct):
     files: list[FileReference]
+
+
+class _Requests(msgspec.Struct):
+    requests: list[RequestView]
 
 
 class _Items(msgspec.Struct):
@@ -202,6 +208,31 @@ class RemoteClient:
     async def terminate(self, agent_id: str, reason: str) -> Sequence[str]:
         body = {"reason": reason}
         return (await self._send("POST", f"{_agent(agent_id)}/terminate", _Ended, body)).ended
+
+    async def requests(
+        self,
+        *,
+        status: RequestStatus | None = None,
+        agent_id: str | None = None,
+        limit: int = 100,
+    ) -> list[RequestView]:
+        wanted = _given({"status": status, "agent": agent_id, "limit": limit})
+        return (await self._get("/api/permissions", _Requests, wanted)).requests
+
+    async def request(self, request_id: str) -> RequestView:
+        return await self._get(f"/api/permissions/{quote(request_id, safe='')}", RequestView)
+
+    async def decide(
+        self,
+        request_id: str,
+        decision: Decision,
+        *,
+        note: str = "",
+        values: Mapping[str, Any] | None = None,
+    ) -> RequestView:
+        body = {"decision": decision, "note": note, "values": values or {}}
+        path = f"/api/permissions/{quote(request_id, safe='')}"
+        return await self._send("POST", path, RequestView, body)
 
     async def upload(self, agent_id: str, path: str, data: bytes) -> FileReference:
         answer = await self._request(

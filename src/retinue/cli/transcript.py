@@ -4,7 +4,14 @@ from dataclasses import dataclass, field
 from datetime import datetime
 
 from retinue.agents.fate import FINAL
-from retinue.cli.pieces import Piece, call_line, note_piece, pieces_of, tool_piece
+from retinue.cli.pieces import (
+    Piece,
+    call_line,
+    note_piece,
+    pieces_of,
+    request_piece,
+    tool_piece,
+)
 from retinue.cli.printing import one_line
 from retinue.events import (
     AgentDeletedEvent,
@@ -14,6 +21,8 @@ from retinue.events import (
     ItemEvent,
     ItemView,
     RecordEvent,
+    RequestEvent,
+    RequestView,
     StepEvent,
     ToolEvent,
 )
@@ -62,6 +71,7 @@ class Transcript:
     parts: dict[int, Streamed] = field(default_factory=dict[int, Streamed])
     tools: dict[str, RunningTool] = field(default_factory=dict[str, RunningTool])
     items: dict[str, ItemView] = field(default_factory=dict[str, ItemView])  # not final
+    requests: dict[str, RequestView] = field(default_factory=dict[str, RequestView])  # pending
     own: set[str] = field(default_factory=set[str])  # sent from here: the screen has them already
     status: str = "resting"
     retry_at: datetime | None = None
@@ -92,6 +102,8 @@ class Transcript:
                 return self._item(event.item)
             case AgentEvent():
                 self.status, self.retry_at = event.agent.status, event.agent.retry_at
+            case RequestEvent():
+                return self._asked(event.request)
             case AgentDeletedEvent():
                 self.is_deleted = True
             case StepEvent():
@@ -103,6 +115,13 @@ class Transcript:
             case _:
                 pass
         return []
+
+    def _asked(self, request: RequestView) -> list[Piece]:
+        """Show what is asked, and once again when somebody else decided it."""
+        was_pending = self.requests.pop(request.id, None) is not None
+        if request.status == "pending":
+            self.requests[request.id] = request
+        return [] if was_pending and request.status == "pending" else [request_piece(request)]
 
     def read(self, record: AnyRecord) -> list[Piece]:
         """Take one committed record in; a second time it is nothing."""

@@ -4,6 +4,7 @@ from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from retinue.cli.chat.answering import Answering, decided
 from retinue.cli.client import Admission, Client, DefinitionView
 from retinue.cli.life import life_of
 from retinue.cli.pieces import Piece, PieceKind
@@ -13,17 +14,20 @@ from retinue.cli.references import find_agent
 from retinue.cli.wording import plural, size
 from retinue.clock import SystemClock
 from retinue.errors import RetinueError, UsageError
-from retinue.events import AgentView
+from retinue.events import AgentView, RequestView
 from retinue.messages import FileReference
 
 _NAMES = 200
 _LARGEST_ATTACHMENT = 50_000_000
 
 COMMANDS: Mapping[str, tuple[str, str]] = {
+    "allow": ("[WORDS]", "allow what the agent asks (also y)"),
     "attach": ("PATH", "send a file with the next message"),
     "compact": ("", "sum up what was said so far"),
     "context": ("", "how full the model's memory is"),
+    "deny": ("[WORDS]", "deny what the agent asks (also n)"),
     "help": ("", "this list"),
+    "later": ("", "leave what the agent asks open"),
     "new": ("[DEFINITION]", "begin a new conversation"),
     "quit": ("", "leave (also Ctrl-D)"),
     "reset": ("", "begin this conversation anew"),
@@ -57,6 +61,8 @@ class Session:
     others: list[AgentView] = field(default_factory=list[AgentView])
     attachments: list[FileReference] = field(default_factory=list[FileReference])
     last_message: str | None = None
+    asking: list[RequestView] = field(default_factory=list[RequestView])  # pending, of this agent
+    answering: Answering = field(default_factory=Answering)
 
     @classmethod
     async def begin(
@@ -100,6 +106,10 @@ class Session:
     async def _say(self, text: str) -> Reaction:
         if not text.strip():
             return Reaction()
+        request = self.answering.current(self.asking)
+        said = await self.answering.take(self.client, request, text) if request else None
+        if said is not None:
+            return _reaction("notice", said)
         sent = await self.client.post(self.agent.id, text, files=self.attachments)
         self.attachments = []
         self.last_message = sent.id
@@ -107,8 +117,11 @@ class Session:
 
     async def _command(self, name: str, argument: str) -> Reaction:
         commands: Mapping[str, Callable[[str], Awaitable[Reaction]]] = {
+            "allow": self._allow,
             "attach": self._attach,
             "compact": self._compact,
+            "deny": self._deny,
+            "later": self._later,
             "context": self._context,
             "help": self._help,
             "new": self._new,
@@ -140,6 +153,26 @@ class Session:
         return _reaction(
             "notice", "Type while it answers to steer it. Alt-Enter: a new line.", *lines
         )
+
+    async def _allow(self, argument: str) -> Reaction:
+        return await self._decide(argument, is_allowed=True)
+
+    async def _deny(self, argument: str) -> Reaction:
+        return await self._decide(argument, is_allowed=False)
+
+    async def _decide(self, note: str, *, is_allowed: bool) -> Reaction:
+        request = self.answering.current(self.asking)
+        if request is None:
+            return _reaction("notice", "Nothing waits for a decision here.")
+        said = await decided(self.client, request, is_allowed=is_allowed, note=note)
+        return _reaction("notice", said)
+
+    async def _later(self, argument: str) -> Reaction:
+        del argument
+        request = self.answering.current(self.asking)
+        if request is not None:
+            self.answering.put_off.add(request.id)
+        return _reaction("notice", "It stays open: `retinue permissions` lists it.")
 
     async def _quit(self, argument: str) -> Reaction:
         del argument

@@ -17,6 +17,8 @@ from prompt_toolkit.patch_stdout import patch_stdout
 from prompt_toolkit.styles import Style
 from rich.console import Console
 
+from retinue.cli.cards import field_line
+from retinue.cli.chat.answering import HOW, HOW_FORM
 from retinue.cli.chat.completion import ChatCompleter
 from retinue.cli.chat.live import live_lines
 from retinue.cli.chat.session import Session
@@ -123,6 +125,7 @@ class TerminalChat:
                 self._session.client, self._session.agent.id, self._transcript
             ):
                 self._print(pieces)
+                self._ask()
                 self._is_stopping = self._is_stopping and self._transcript.is_busy
                 self._redraw()
         except RetinueError as error:
@@ -133,6 +136,18 @@ class TerminalChat:
             self._print(
                 [Piece(kind="problem", text="This conversation was deleted. /new begins one.")]
             )
+
+    def _ask(self) -> None:
+        """Say how to decide, when something new waits for it."""
+        session = self._session
+        before = session.answering.current(session.asking)
+        session.asking = list(self._transcript.requests.values())
+        request = session.answering.current(session.asking)
+        if request is not None and (before is None or before.id != request.id):
+            how = [HOW]
+            if request.kind == "question":
+                how = [HOW_FORM, field_line(request.fields[0])]
+            self._print([Piece(kind="notice", text="\n".join(how))])
 
     def _print(self, pieces: list[Piece]) -> None:
         if not pieces:

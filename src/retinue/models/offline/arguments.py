@@ -22,6 +22,9 @@ _NAMES: Mapping[str, Sequence[str]] = {
     "agent": ("agentid", "agent", "recipient", "to", "name"),
     "request": ("content", "message", "prompt", "task", "text"),
     "when": ("at", "when", "time", "cron", "schedule", "expression", "due"),
+    "permission": ("permission",),
+    "reason": ("reason", "why"),
+    "question": ("schema",),
     "text": ("text", "content", "message", "query", "input", "prompt", "task", "title"),
 }
 _CRON = ("cron", "schedule", "expression")
@@ -52,9 +55,23 @@ def fitted(schema: Mapping[str, Any], words: Mapping[str, str]) -> dict[str, Any
     for role, word in words.items():
         name = _place(known, role, arguments) or _open_place(schema, known, arguments)
         if name is not None:
+            if role == "question":
+                arguments[name] = _form(word)
+                continue
             spoken = _moment(name, word) if role == "when" else word
+            if role == "permission" and not spoken.startswith("@"):
+                spoken = f"@{spoken.lower()}"
             arguments[name] = _typed(known[name], spoken, is_command=role == "command")
     return arguments
+
+
+def _form(question: str) -> dict[str, Any]:
+    """Ask one thing."""
+    return {
+        "type": "object",
+        "properties": {"answer": {"type": "string", "title": question}},
+        "required": ["answer"],
+    }
 
 
 def example(schema: Mapping[str, Any]) -> dict[str, Any]:

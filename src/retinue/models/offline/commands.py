@@ -99,6 +99,13 @@ RULES: Sequence[Rule] = (
         r"schedules_(?:create|add|set|remind)\w*|reminders?_\w+|cron_(?:create|add)",
     ),
     _rule(
+        "request network to look something up",
+        r"(?:request|ask for) (?:the )?(?P<permission>network|@\S+)(?: access)?"
+        r"(?: (?:because|to|for) (?P<reason>.+))?",
+        r"request_permission",
+    ),
+    _rule("ask me which size I wear", r"ask me (?P<question>.+)", r"ask_user"),
+    _rule(
         "ask todo to plan my day",
         r"(?:ask|tell)(?: the)? (?!me\b|us\b)(?P<agent>[\w-]+)(?: agent)?"
         r"(?: (?:to|for|about|that))? (?P<request>.+)",
@@ -165,6 +172,8 @@ def _step(text: str, tools: Tools) -> Step | Trouble | None:
         spec = next((tools[name] for name in tools if rule.tools.fullmatch(name)), None)
         if spec is not None:
             said = {role: word.strip() for role, word in found.groupdict().items() if word}
+            if "permission" in said:
+                said.setdefault("reason", "You told me to ask.")
             return Step(tool=spec.name, arguments=fitted(spec.parameters, said))
         trouble = trouble or Trouble(
             reason=f"I understood this as “{rule.example}”, but I have no tool for that here."

@@ -1,0 +1,60 @@
+"""Deciding within a conversation: y or n for permissions and approvals, forms field by field."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from retinue.cli.cards import field_line
+from retinue.cli.client import Client
+from retinue.cli.forms import typed
+from retinue.events import RequestView
+
+_YES = frozenset({"y", "yes", "allow"})
+_NO = frozenset({"n", "no", "deny"})
+HOW = "y allows it, n denies it (words after n are told to the agent); anything else is a message."
+HOW_FORM = "Answer field by field; an empty answer is “-”. /deny declines, /later leaves it open."
+
+
+@dataclass(slots=True)
+class Answering:
+    """What was filled in so far of the form that is being answered."""
+
+    request_id: str = ""
+    values: dict[str, Any] = field(default_factory=dict[str, Any])
+    asked: int = 0
+    put_off: set[str] = field(default_factory=set[str])
+
+    def current(self, pending: Sequence[RequestView]) -> RequestView | None:
+        """The request that the next line may be about: the oldest that was not put off."""
+        waiting = [one for one in pending if one.id not in self.put_off]
+        return min(waiting, key=lambda one: one.created_at, default=None)
+
+    async def take(self, client: Client, request: RequestView, line: str) -> str | None:
+        """Decide by a line; gives what to say, or None when the line is a message."""
+        if request.kind == "question":
+            return await self._fill_in(client, request, line)
+        word, _, rest = line.strip().partition(" ")
+        if word.lower() in _YES and not rest:
+            return await decided(client, request, is_allowed=True)
+        if word.lower() in _NO:
+            return await decided(client, request, is_allowed=False, note=rest.strip())
+        return None
+
+    async def _fill_in(self, client: Client, request: RequestView, line: str) -> str:
+        if request.id != self.request_id:
+            self.request_id, self.values, self.asked = request.id, {}, 0
+        asked = request.fields[self.asked]
+        if line.strip() != "-":
+            self.values[asked.name] = typed(asked, line)
+        self.asked += 1
+        if self.asked < len(request.fields):
+            return field_line(request.fields[self.asked])
+        values, self.request_id = self.values, ""
+        settled = await client.decide(request.id, "allow", values=values)
+        return f"{settled.status}: {settled.headline}"
+
+
+async def decided(client: Client, request: RequestView, *, is_allowed: bool, note: str = "") -> str:
+    verdict = "allow" if is_allowed else "deny"
+    settled = await client.decide(request.id, verdict, note=note)
+    return f"{settled.status}: {settled.headline}"
