@@ -1,7 +1,6 @@
 """Putting what was done on disk, and breaking off what takes too long for a command to wait."""
 
 import asyncio
-import logging
 from collections.abc import Awaitable, Coroutine, Mapping
 from typing import Any, TypeVar
 
@@ -10,14 +9,11 @@ from retinue.engine import steps
 from retinue.engine.actions import CONTROLS
 from retinue.engine.delivery import Outbox
 from retinue.engine.reporting import Reporter
+from retinue.engine.space import Space
 from retinue.engine.warm import Draft, Warm
 from retinue.errors import StoreFullError
 from retinue.failpoints import reach
-from retinue.stores.port import Store
-
-logger = logging.getLogger(__name__)
-
-_STORE_RETRY_SECONDS = 1.0
+from retinue.stores.port import Commit, Store
 
 ResultT = TypeVar("ResultT")
 
@@ -37,12 +33,14 @@ class Committer:
         connectors: Mapping[str, Any],
         reporter: Reporter,
         outbox: Outbox,
+        space: Space,
     ) -> None:
         self._store = store
         self._reporter = reporter
         self._clock = clock
         self.connectors = connectors
         self._outbox = outbox
+        self.space = space
         self.is_stopping = False
 
     def draft(self, warm: Warm) -> Draft:
@@ -57,25 +55,50 @@ class Committer:
     async def commit(self, warm: Warm, draft: Draft, name: str = "state") -> None:
         """Commit, waiting as long as the disk has no room: what was done must not be done again.
 
-        Whoever has to hear how an item ended is told in the same commit.
+        Commands that come meanwhile are refused: they could not be written down either.
         """
-        if draft.fates and warm.has_listeners:
-            draft.posts += await self._reporter.reports(warm, draft)
-        commit = warm.commit_of(draft)
+        commit = await self._finished(warm, draft)
         while True:
             try:
-                reach(f"{name}:before")
-                await self._store.commit(commit)
-                reach(f"{name}:after")
-                break
+                await self._put(warm, draft, commit, name)
+                return
             except StoreFullError as error:
-                logger.error("the store takes nothing: %s", error, extra={"agent_id": warm.id})
+                warm.refuse(error)
                 if self.is_stopping:
+                    self.space.lose(warm.id, draft.records)
                     raise
-                await self._clock.sleep(_STORE_RETRY_SECONDS)
+                await self.space.pause()
+
+    async def commit_now(self, warm: Warm, draft: Draft, name: str) -> None:
+        """Commit what can be asked for again. Raises `StoreFullError`: then nothing happened."""
+        await self._put(warm, draft, await self._finished(warm, draft), name)
+
+    async def _finished(self, warm: Warm, draft: Draft) -> Commit:
+        """Add what tells whoever has to hear how an item ended."""
+        if draft.fates and warm.has_listeners:
+            draft.posts += await self._reporter.reports(warm, draft)
+        return warm.commit_of(draft)
+
+    async def _put(self, warm: Warm, draft: Draft, commit: Commit, name: str) -> None:
+        try:
+            reach(f"{name}:before")
+            await self._store.commit(commit)
+            reach(f"{name}:after")
+        except StoreFullError as error:
+            self.space.refused(error)
+            raise
+        self.space.took()
         warm.apply(draft)
         if draft.deliveries:
             self._outbox.nudge()
+
+    async def wait_for_room(self, warm: Warm) -> None:
+        """Begin nothing while nothing can be stored, until a command or the end comes."""
+        while self.space.is_short and not warm.commands and not self.is_stopping:
+            try:
+                await self.space.check()
+            except StoreFullError:
+                await self.space.pause()
 
     async def interruptibly(
         self, warm: Warm, work: Awaitable[ResultT], *, is_tool: bool = False

@@ -10,6 +10,7 @@ from retinue.clock import Clock
 from retinue.errors import RetinueError, StoreError
 from retinue.failpoints import reach
 from retinue.stores.port import Delivery, Store
+from retinue.troubles import Trouble
 
 logger = logging.getLogger(__name__)
 
@@ -41,6 +42,12 @@ class Outbox:
         self._store = store
         self._connectors = connectors
         self._clock = clock
+        self._trouble = Trouble(
+            logger,
+            "the outbox waits",
+            over="the outbox goes on",
+            monotonic=clock.monotonic,
+        )
         self._news = asyncio.Event()
         self._task: asyncio.Task[None] | None = None
         self._sending: dict[int, asyncio.Task[None]] = {}
@@ -69,7 +76,7 @@ class Outbox:
             try:
                 due = await self._store.due_deliveries(self._clock.now(), _BATCH + len(busy))
             except StoreError as error:
-                logger.error("the outbox waits: %s", error)
+                self._trouble.tell(error)
                 due = ()
             for delivery in due:
                 if delivery.id not in busy:
@@ -128,7 +135,9 @@ class Outbox:
         """Write down what became of a reply, however long it takes: it must not be sent twice."""
         while True:
             try:
-                return await write()
+                await write()
+                self._trouble.end()
+                return
             except StoreError as error:
-                logger.error("the outbox waits: %s", error)
+                self._trouble.tell(error)
                 await self._clock.sleep(_STORE_RETRY_SECONDS)

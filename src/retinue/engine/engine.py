@@ -40,7 +40,13 @@ from retinue.engine.warm import (
     Warm,
 )
 from retinue.engine.wiring import World, make_runner, make_schedules, make_toolbox
-from retinue.errors import BusyError, FencedError, NotFoundError, TerminatedError
+from retinue.errors import (
+    BusyError,
+    FencedError,
+    NotFoundError,
+    StoreFullError,
+    TerminatedError,
+)
 from retinue.events import AgentView, DefinitionsEvent, Event, SchedulesEvent
 from retinue.ids import AgentId, ItemId, OwnerId, new_agent_id, new_id
 from retinue.messages import FileReference, clean_json
@@ -53,6 +59,7 @@ logger = logging.getLogger(__name__)
 FetchStrategy = Literal["most-recent-foreground", "heartbeat"]
 
 _DEFECT_RETRY_SECONDS = 5.0
+_FULL_RETRY_SECONDS = 1.0
 _FILES_SECONDS = 1.0
 
 
@@ -130,6 +137,7 @@ class Engine:
         held = [warm.commands for warm in self._warm.values()]
         for command in chain(*held, *self._commands.values()):
             command.settle(BusyError("the server is stopping; try again"))
+        self._runner.space.tell_lost()
 
     def _break_off(self, *, including_tools: bool) -> None:
         for warm in [self._warm[a] for a in self._running if a in self._warm]:
@@ -269,6 +277,10 @@ class Engine:
             raise BusyError("the server is stopping; try again")
         done: asyncio.Future[bool] = asyncio.get_running_loop().create_future()
         command = Command(order=order, done=done)
+        if self._runner.space.is_short:
+            if command.interrupts() and agent_id in self._warm:
+                self._warm[agent_id].interrupt()
+            await self._runner.space.check()
         warm = self._warm.get(agent_id)
         if warm is None:
             self._commands.setdefault(agent_id, []).append(command)
@@ -349,6 +361,10 @@ class Engine:
         except FencedError as error:
             self._let_go(agent_id, error)
             logger.warning("another process took this agent over", extra={"agent_id": agent_id})
+        except StoreFullError as error:
+            self._runner.space.refused(error)
+            self._let_go(agent_id, error, *self._commands.pop(agent_id, []))
+            self._dispatch.wake_later(agent_id, "background", _FULL_RETRY_SECONDS)
         except Exception:
             logger.exception("a defect ended the turn", extra={"agent_id": agent_id})
             await self._after_defect(agent_id)
@@ -402,10 +418,10 @@ class Engine:
             for item in arrived:
                 warm.receive(item)
             self._warm[agent_id] = warm
+            warm.commands.extend(self._commands.pop(agent_id, []))
             if agent_id in self._crashed:
                 self._crashed.discard(agent_id)
                 await self._runner.note_crash(warm)
-        warm.commands.extend(self._commands.pop(agent_id, []))
         self._warm.move_to_end(agent_id)
         return warm
 

@@ -96,7 +96,8 @@ class RoomMaker:
             tokens_before=before,
         )
         steps.summarised(draft, summary)
-        await self._committer.commit(warm, draft, "summary")
+        commit = self._committer.commit_now if reason == "command" else self._committer.commit
+        await commit(warm, draft, "summary")
         return True
 
     async def prune(self, warm: Warm, reason: Pruning) -> None:

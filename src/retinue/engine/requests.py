@@ -16,6 +16,7 @@ from retinue.ids import OwnerId, RequestId, new_item_id
 from retinue.messages import clean_text
 from retinue.stores.port import Change, Store
 from retinue.stores.request_port import Decision
+from retinue.troubles import Trouble
 
 logger = logging.getLogger(__name__)
 
@@ -32,6 +33,12 @@ class Requests:
     def __init__(self, store: Store, clock: Clock) -> None:
         self._store = store
         self._clock = clock
+        self._trouble = Trouble(
+            logger,
+            "requests expire later",
+            over="requests expire in time again",
+            monotonic=clock.monotonic,
+        )
         self._news = asyncio.Event()
         self._task: asyncio.Task[None] | None = None
 
@@ -94,8 +101,9 @@ class Requests:
             self._news.clear()
             try:
                 seconds = await self._expire_due()
+                self._trouble.end()
             except StoreError as error:
-                logger.error("requests expire later: %s", error)
+                self._trouble.tell(error)
                 seconds = _RETRY_SECONDS
             sleep = None if seconds is None else asyncio.ensure_future(self._clock.sleep(seconds))
             news = asyncio.ensure_future(self._news.wait())

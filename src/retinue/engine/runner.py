@@ -34,12 +34,14 @@ from retinue.engine.calling import ModelCaller
 from retinue.engine.committing import Committer, Interrupted
 from retinue.engine.equipment import Equipment
 from retinue.engine.making_room import RoomMaker
+from retinue.engine.space import Space
 from retinue.engine.tool_running import ToolRunner
 from retinue.engine.warm import (
     Change,
     Command,
     CompactNow,
     Delete,
+    Draft,
     Reset,
     Stop,
     SwitchBack,
@@ -87,6 +89,11 @@ class Runner:
 
     def begin_stopping(self) -> None:
         self._committer.is_stopping = True
+        self.space.begin_ending()
+
+    @property
+    def space(self) -> Space:
+        return self._committer.space
 
     def is_suspect(self, warm: Warm) -> bool:
         """Whether one more death of the process fails the turn that is going on."""
@@ -138,6 +145,8 @@ class Runner:
                     case Wait():
                         until = action.until
                         return None if until is None else steps.due_in(until, self._clock.now())
+                    case _ if self.space.is_short:
+                        await self._committer.wait_for_room(warm)
                     case _:
                         await self._perform(warm, action)
             except Interrupted:
@@ -202,7 +211,8 @@ class Runner:
             case Prune():
                 await self._room.prune(warm, action.reason)
             case End():
-                await self._end(warm, "its parent was terminated")
+                draft = await self._ended(warm, "its parent was terminated")
+                await self._committer.commit(warm, draft, "end")
             case EndRun():
                 await self._end_run(warm, action)
             case Failed():
@@ -260,18 +270,18 @@ class Runner:
             return True
         return bool(await self._store.children(warm.owner, warm.id))
 
-    async def _end(self, warm: Warm, reason: str) -> None:
+    async def _ended(self, warm: Warm, reason: str) -> Draft:
         children = await self._store.children(warm.owner, warm.id)
         draft = self._committer.draft(warm)
         ending.ended(draft, warm, reason, children)
-        await self._committer.commit(warm, draft, "end")
+        return draft
 
     async def _clear(self, warm: Warm) -> None:
         """Give what came while the agent ended its fate too."""
         if warm.waiting:
             draft = self._committer.draft(warm)
             ending.came_late(draft, warm)
-            await self._committer.commit(warm, draft, "end")
+            await self._committer.commit_now(warm, draft, "end")
 
     async def obey_aside(self, warm: Warm, command: Command) -> None:
         """Carry out a command while the agent's own task waits for a model or a tool."""
@@ -301,24 +311,26 @@ class Runner:
                 if warm.state.turn is None and not gathered:
                     return False
                 steps.stopped(draft, warm, gathered)
-                await self._committer.commit(warm, draft, "stop")
+                await self._committer.commit_now(warm, draft, "stop")
             case Reset():
                 steps.was_reset(draft, warm, order)
-                await self._committer.commit(warm, draft, "reset")
+                await self._committer.commit_now(warm, draft, "reset")
             case Change():
                 steps.patched(draft, order.patch)
-                await self._committer.commit(warm, draft, "patch")
+                await self._committer.commit_now(warm, draft, "patch")
             case SwitchBack():
                 if not switching.went_back(draft, warm):
                     return False
-                await self._committer.commit(warm, draft, "switch")
+                await self._committer.commit_now(warm, draft, "switch")
             case CompactNow():
                 return await self._room.compact(warm, "command")
             case Terminate():
-                await self._end(warm, order.reason)
+                draft = await self._ended(warm, order.reason)
+                await self._committer.commit_now(warm, draft, "end")
             case Delete():
                 if not warm.is_ended and await self._concerns_others(warm):
-                    await self._end(warm, "it was deleted")
+                    draft = await self._ended(warm, "it was deleted")
+                    await self._committer.commit_now(warm, draft, "end")
                     await self._clear(warm)
                 await self._store.delete(warm.owner, warm.id)
                 warm.is_deleted = True

@@ -222,6 +222,11 @@ class Warm:
             if item.is_user_input and not item.silent and item.seq <= up_to
         ]
 
+    def refuse(self, error: Exception) -> None:
+        """Tell whoever gave a command that it cannot be carried out now."""
+        while self.commands:
+            self.commands.popleft().settle(error)
+
     def interrupt(self) -> None:
         """Break off the model call or the tools that are running, if any."""
         if self._working is not None:

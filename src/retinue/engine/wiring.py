@@ -23,6 +23,7 @@ from retinue.engine.runner import Runner
 from retinue.engine.scheduling.schedules import Schedules
 from retinue.engine.scheduling.toolbox import ScheduleToolbox
 from retinue.engine.scheduling.watching import Probe
+from retinue.engine.space import Space
 from retinue.engine.tool_running import ToolRunner
 from retinue.engine.tooling import Tooling
 from retinue.models.port import Models
@@ -93,6 +94,7 @@ def make_runner(
         connectors=world.connectors,
         reporter=Reporter(store=world.store, limits=limits),
         outbox=outbox,
+        space=Space(world.store, world.clock),
     )
     equipment = Equipment(
         catalog=world.catalog,

@@ -14,7 +14,7 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from retinue.engine.engine import Engine
-from retinue.errors import NotFoundError, RetinueError
+from retinue.errors import NotFoundError, RetinueError, StoreFullError
 from retinue.ids import AgentId, OwnerId, is_agent_id
 from retinue.server.auth import Gate, Principal, unauthorized
 from retinue.server.decoding import decode_json, decode_query
@@ -181,6 +181,8 @@ async def _perform(request: Request, endpoint: AnyEndpoint, services: Services) 
         call: Call[Any, Any] = Call(request=request, services=services, query=query, body=body)
         return await endpoint.run(call)
     except RetinueError as error:
+        if isinstance(error, StoreFullError):
+            services.pulse.doubt()
         return error_response(error)
     except Exception:
         logger.exception("request failed", extra={"method": endpoint.method, "path": endpoint.path})

@@ -19,6 +19,10 @@ class Pulse:
         self._trying = asyncio.Lock()
         self._good_until = 0.0
 
+    def doubt(self) -> None:
+        """Something was refused: believe nothing that was found before."""
+        self._good_until = 0.0
+
     async def problem(self) -> str:
         """Say why nothing can be stored now; empty when it can."""
         async with self._trying:

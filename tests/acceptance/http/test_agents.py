@@ -271,6 +271,18 @@ async def test_health_tells_that_nothing_can_be_stored_until_it_can(tmp_path: Pa
         assert again.json()["status"] == "ok" and again.json()["reason"] == ""
 
 
+async def test_health_is_degraded_right_after_a_refusal(tmp_path: Path) -> None:
+    async with opened(tmp_path, clock=FakeClock()) as door, door.stranger() as stranger:
+        agent = await door.new_agent()
+        assert (await stranger.get("/api/health")).json()["status"] == "ok"
+        with file_size_limit(4096):
+            refused = await door.client.post(
+                f"/api/agents/{agent}/messages", json={"content": "hi"}
+            )
+            health = await stranger.get("/api/health")
+        assert [refused.status_code, health.json()["status"]] == [507, "degraded"]
+
+
 async def test_health_tells_strangers_little_and_the_owner_more(door: Door) -> None:
     async with door.stranger() as stranger:
         little = (await stranger.get("/api/health")).json()

@@ -13,6 +13,7 @@ from retinue.engine.scheduling.schedules import Schedules
 from retinue.errors import StoreError
 from retinue.ids import OwnerId, ScheduleId
 from retinue.stores.schedule_port import StoredSchedule
+from retinue.troubles import Trouble
 
 logger = logging.getLogger(__name__)
 
@@ -35,6 +36,9 @@ class Scheduler:
         self._clock = clock
         self._announce = announce
         self._firer = Firer(schedules, clock)
+        self._trouble = Trouble(
+            logger, "schedules wait", over="schedules go on", monotonic=clock.monotonic
+        )
         self._news = asyncio.Event()
         heartbeat.on_end = self._news.set
         self._next_at: datetime | None = None
@@ -87,7 +91,7 @@ class Scheduler:
                 await self._heartbeat.beat(now),
             ]
         except StoreError as error:
-            logger.error("schedules wait: %s", error)
+            self._trouble.tell(error)
             return now + timedelta(seconds=_RETRY_SECONDS)
         except Exception:
             logger.exception("schedules wait")
@@ -106,8 +110,9 @@ class Scheduler:
     async def _handle(self, stored: StoredSchedule) -> None:
         try:
             await self._firer.fire(stored)
+            self._trouble.end()
         except StoreError as error:
-            logger.error("a schedule waits: %s", error, extra={"schedule": stored.schedule.id})
+            self._trouble.tell(error)
             await self._clock.sleep(_RETRY_SECONDS)
         except Exception:
             logger.exception("a schedule waits", extra={"schedule": stored.schedule.id})

@@ -41,6 +41,7 @@ from retinue.stores.folders.schedule_file import ScheduleFile
 from retinue.stores.port import Change
 from retinue.stores.schedule_port import ScheduleStore
 from retinue.stores.whole import StoredAgent, WholeReader
+from retinue.troubles import Trouble
 
 logger = logging.getLogger(__name__)
 
@@ -103,6 +104,11 @@ class Mirror:
         self._durable = 0  # the cursor up to which a power cut costs nothing
         self._is_settled = True  # what was put in place last is durable
         self._problem = ""
+        self._trouble = Trouble(
+            logger,
+            "the agents' folders are behind the store",
+            over="the agents' folders follow the store again",
+        )
         self.rounds = 0
 
     @property
@@ -213,10 +219,11 @@ class Mirror:
             # Not the reader's cursor: what it sees may not have been noted when the round began.
             self._remember(noted, dict(reader.offsets()))
             self._problem = ""
+            self._trouble.end()
             self.rounds += 1
         except Exception as error:  # noqa: BLE001  the thread must live, or nobody follows any more
             self._problem = f"the agents' folders are behind the store: {error}"
-            logger.warning("mirror failed", extra={"action": "mirror", "error": str(error)})
+            self._trouble.tell(error)
             self._last_seqs.clear()
             with self._lock:
                 self._changed |= changed
