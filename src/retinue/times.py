@@ -83,8 +83,9 @@ def moment_of(text: str, timezone: str, now: datetime) -> datetime:
     """Read a moment in UTC; without an offset it is local, without a date it is the next one."""
     words = text.strip()
     zone = zone_of(timezone)
-    if words.lower().startswith("in "):
-        return now + interval_of(words[3:])
+    span = words[3:] if words.lower().startswith("in ") else words
+    if span != words or _PIECE.match(words):
+        return now + interval_of(span)
     clock = _CLOCK.fullmatch(words)
     if clock is not None:
         return _next_time_of_day(clock, now.astimezone(zone)).astimezone(UTC)

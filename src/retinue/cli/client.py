@@ -9,7 +9,7 @@ from msgspec import Struct, field
 from retinue.agents.descriptor import Kind
 from retinue.agents.request import RequestStatus
 from retinue.agents.state import TokenSnapshot, TokenStats
-from retinue.events import AgentView, Event, ItemView, RequestView, WaitView
+from retinue.events import AgentView, Event, ItemView, RequestView, ScheduleView, SlotView, WaitView
 from retinue.messages import AnyRecord, FileReference
 from retinue.models.port import Models
 
@@ -122,6 +122,18 @@ class Place(_View, frozen=True, kw_only=True):
         }
 
 
+class ScheduleOrder(_View, frozen=True, kw_only=True):
+    """A schedule to make."""
+
+    title: str
+    prompt: str
+    cron: str | None = None
+    at: str | None = None
+    timezone: str | None = None
+    catch_up: Literal["skip", "once"] = "skip"
+    definition: str | None = None
+
+
 class Facts(_View, frozen=True, kw_only=True):
     """What the store tells about itself."""
 
@@ -224,6 +236,18 @@ class Client(Protocol):
     async def upload(self, agent_id: str, path: str, data: bytes) -> FileReference: ...
 
     def events(self, agent_id: str, *, after: int | None = None) -> AsyncIterator[Event]: ...
+
+    async def schedules(self) -> Sequence[ScheduleView]: ...
+
+    async def add_schedule(self, order: ScheduleOrder) -> ScheduleView: ...
+
+    async def pause_schedule(self, name: str, *, paused: bool) -> ScheduleView: ...
+
+    async def run_schedule(self, name: str) -> Admission: ...
+
+    async def delete_schedule(self, name: str) -> None: ...
+
+    async def schedule_runs(self, name: str, *, limit: int) -> Sequence[SlotView]: ...
 
     async def facts(self) -> Facts: ...
 

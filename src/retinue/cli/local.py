@@ -23,19 +23,22 @@ from retinue.cli.client import (
     MessageView,
     Place,
     Problem,
+    ScheduleOrder,
     TreeBranch,
 )
 from retinue.engine.families import Branch, ancestors_of, tree_of
 from retinue.engine.request_views import request_view
+from retinue.engine.scheduling.schedules import NewSchedule, ScheduleChanges
+from retinue.engine.scheduling.views import run_views, schedule_view, schedule_views
 from retinue.engine.views import item_view, wait_view
 from retinue.errors import NotFoundError, StoreError
-from retinue.ids import LOCAL_OWNER, AgentId, ItemId, RequestId
+from retinue.ids import LOCAL_OWNER, AgentId, ItemId, RequestId, ScheduleId
 from retinue.stores.port import AgentQuery
 
 if TYPE_CHECKING:
     from retinue.definitions.definition import Definition
     from retinue.engine.engine import Engine
-    from retinue.events import AgentView, Event, RequestView
+    from retinue.events import AgentView, Event, RequestView, ScheduleView, SlotView
     from retinue.messages import AnyRecord, FileReference
     from retinue.models.port import Models
 
@@ -255,6 +258,47 @@ class LocalClient:
     async def upload(self, agent_id: str, path: str, data: bytes) -> "FileReference":
         await self._store.agent(LOCAL_OWNER, AgentId(agent_id))
         return await self._engine.tree(AgentId(agent_id)).write(path, data)
+
+    # -- schedules
+
+    async def schedules(self) -> "Sequence[ScheduleView]":
+        return await schedule_views(self._engine.schedules, LOCAL_OWNER)
+
+    async def add_schedule(self, order: ScheduleOrder) -> "ScheduleView":
+        schedules = self._engine.schedules
+        stored = await schedules.create(
+            LOCAL_OWNER,
+            NewSchedule(
+                title=order.title,
+                prompt=order.prompt,
+                cron=order.cron,
+                at=order.at,
+                timezone=order.timezone,
+                catch_up=order.catch_up,
+                definition=order.definition,
+            ),
+        )
+        return await schedule_view(schedules, LOCAL_OWNER, stored.schedule.id)
+
+    async def pause_schedule(self, name: str, *, paused: bool) -> "ScheduleView":
+        schedules = self._engine.schedules
+        await schedules.change(LOCAL_OWNER, ScheduleId(name), ScheduleChanges(is_paused=paused))
+        return await schedule_view(schedules, LOCAL_OWNER, ScheduleId(name))
+
+    async def run_schedule(self, name: str) -> Admission:
+        receipt = await self._engine.schedules.run(LOCAL_OWNER, ScheduleId(name))
+        return Admission(
+            id=receipt.item.id,
+            agent_id=receipt.agent_id,
+            fate=receipt.item.fate,
+            position=receipt.position,
+        )
+
+    async def delete_schedule(self, name: str) -> None:
+        await self._engine.schedules.delete(LOCAL_OWNER, ScheduleId(name))
+
+    async def schedule_runs(self, name: str, *, limit: int) -> "Sequence[SlotView]":
+        return await run_views(self._engine.schedules, LOCAL_OWNER, ScheduleId(name), limit=limit)
 
     async def facts(self) -> Facts:
         facts = await self._store.facts()

@@ -44,6 +44,7 @@ GROUPS: Mapping[str, Mapping[str, Command]] = {
         "show": Command("agents:show", "show one agent"),
         "history": Command("history:history", "print an agent's history"),
         "definitions": Command("definitions:definitions", "list definitions and load problems"),
+        "schedules": Command("schedules:schedules", "list schedules; add, pause, run, delete"),
     },
     "Steer": {
         "stop": Command("agents:stop", "stop the turn that is running"),

@@ -21,9 +21,19 @@ from retinue.cli.client import (
     Facts,
     MessageView,
     Place,
+    ScheduleOrder,
 )
 from retinue.errors import BusyError, RetinueError
-from retinue.events import AgentView, Event, HelloEvent, ItemView, RequestView, ResyncEvent
+from retinue.events import (
+    AgentView,
+    Event,
+    HelloEvent,
+    ItemView,
+    RequestView,
+    ResyncEvent,
+    ScheduleView,
+    SlotView,
+)
 from retinue.messages import FileReference, decode_record
 
 if TYPE_CHECKING:
@@ -87,6 +97,14 @@ class ServerError(RetinueError):
     def __init__(self, error: _Error) -> None:
         super().__init__(error.message, details=error.details)
         self.code = error.code
+
+
+class _Schedules(msgspec.Struct):
+    schedules: list[ScheduleView]
+
+
+class _Runs(msgspec.Struct):
+    runs: list[SlotView]
 
 
 class RemoteClient:
@@ -240,6 +258,28 @@ class RemoteClient:
         )
         return msgspec.json.decode(answer, type=FileReference)
 
+    # -- schedules
+
+    async def schedules(self) -> Sequence[ScheduleView]:
+        return (await self._get("/api/schedules", _Schedules)).schedules
+
+    async def add_schedule(self, order: ScheduleOrder) -> ScheduleView:
+        return await self._send(
+            "POST", "/api/schedules", ScheduleView, _given(msgspec.to_builtins(order))
+        )
+
+    async def pause_schedule(self, name: str, *, paused: bool) -> ScheduleView:
+        return await self._send("PATCH", _schedule(name), ScheduleView, {"paused": paused})
+
+    async def run_schedule(self, name: str) -> Admission:
+        return await self._send("POST", f"{_schedule(name)}/run", Admission)
+
+    async def delete_schedule(self, name: str) -> None:
+        await self._request("DELETE", _schedule(name))
+
+    async def schedule_runs(self, name: str, *, limit: int) -> Sequence[SlotView]:
+        return (await self._get(f"{_schedule(name)}/runs", _Runs, {"limit": limit})).runs
+
     async def facts(self) -> Facts:
         try:
             answer = await self._http.get("/api/health")
@@ -343,6 +383,10 @@ class RemoteClient:
         return BusyError(
             f"the server at {self._url} does not answer: is it stopping? Try again soon"
         )
+
+
+def _schedule(name: str) -> str:
+    return f"/api/schedules/{quote(name, safe='')}"
 
 
 def _agent(agent_id: str) -> str:

@@ -403,3 +403,29 @@ async def summarised(*messages: ModelMessage) -> str:
     (part,) = last.parts
     assert isinstance(part, TextPart)
     return part.text
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("remind me at 9 to water the plants", {"at": "09:00", "prompt": "water the plants"}),
+        ("remind me in 20 minutes to stretch", {"at": "20 minutes", "prompt": "stretch"}),
+        (
+            "every weekday at 8 what time is it",
+            {"cron": "0 8 * * MON-FRI", "prompt": "what time is it"},
+        ),
+        ("every Monday at 6:30 pm, read a.md", {"cron": "30 18 * * MON", "prompt": "read a.md"}),
+        ("every hour tell me the news", {"cron": "0 * * * *", "prompt": "tell me the news"}),
+    ],
+)
+async def test_times_become_schedules(text: str, expected: dict[str, str]) -> None:
+    tools = [spec("schedule_create", "prompt", cron="string", at="string", title="string")]
+    assert await call(text, tools=tools) == ("schedule_create", expected)
+
+
+async def test_a_schedule_is_carried_out_or_told() -> None:
+    header = "[schedule] Plants\nid: plants\ndue: 2026-11-16 09:00 (UTC)\n\n"
+    framed = '<system_message origin="plants">{}</system_message>'
+    assert await words(framed.format(header + "Water them.")) == "It is time: Water them."
+    name, _ = await call(framed.format(header + "what time is it"))
+    assert name == "time"

@@ -21,6 +21,7 @@ _NAMES: Mapping[str, Sequence[str]] = {
     "item": ("title", "item", "text", "content", "name"),
     "agent": ("agentid", "agent", "recipient", "to", "name"),
     "request": ("content", "message", "prompt", "task", "text"),
+    "every": ("cron", "schedule", "expression", "when"),
     "when": ("at", "when", "time", "cron", "schedule", "expression", "due"),
     "permission": ("permission",),
     "reason": ("reason", "why"),
@@ -126,6 +127,15 @@ def _moment(name: str, word: str) -> str:
     if _PUNCTUATION.sub("", name.lower()) in _CRON:
         return f"{minute} {hour} * * *"
     return f"{hour:02}:{minute:02}"
+
+
+def cron_line(day: str, clock: str) -> str:
+    """Write "weekday" and "8:30 pm" as a cron line; without a time, at nine."""
+    if day.lower() == "hour":
+        return "0 * * * *"
+    minute, hour, *_ = _moment("cron", clock or "9").split()
+    days = {"day": "*", "weekday": "MON-FRI"}
+    return f"{minute} {hour} * * {days.get(day.lower(), day[:3].upper())}"
 
 
 def _sample(entry: Mapping[str, Any]) -> Any:

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, cast
 
-from retinue.models.offline.arguments import fitted
+from retinue.models.offline.arguments import cron_line, fitted
 from retinue.models.port import ToolSpec
 
 Tools = Mapping[str, ToolSpec]
@@ -44,6 +44,7 @@ def _rule(example: str, pattern: str, tools: str) -> Rule:
     )
 
 
+_SCHEDULING = r"schedules?_(?:create|add|set|remind)\w*|reminders?_\w+|cron_(?:create|add)"
 _PATH = r"[\"'`]?(?P<path>[^\s\"'`]*[./][^\s\"'`]*)[\"'`]?"
 RULES: Sequence[Rule] = (
     _rule(
@@ -94,9 +95,21 @@ RULES: Sequence[Rule] = (
     ),
     _rule(
         "remind me at 9 to water the plants",
-        r"remind me (?:(?:at|in|on|every) )?(?P<when>[\w:.]+(?: ?(?:am|pm|minutes?|hours?|days?))?)"
+        r"remind me (?:(?:at|in|on|every) )?"
+        r"(?P<when>[\w:.]+(?: ?(?:am|pm|seconds?|minutes?|hours?|days?))?)"
         r" (?:(?:to|about|that) )?(?P<text>.+)",
-        r"schedules_(?:create|add|set|remind)\w*|reminders?_\w+|cron_(?:create|add)",
+        _SCHEDULING,
+    ),
+    _rule(
+        "every weekday at 8 what time is it",
+        r"every (?P<every>(?:week)?day|hour|(?:mon|tues|wednes|thurs|fri|satur|sun)day)"
+        r"(?: at (?P<clock>\d{1,2}(?:[:.]\d{2})? ?(?:am|pm)?))?,?(?: to)? (?P<text>.+)",
+        _SCHEDULING,
+    ),
+    _rule(
+        "list schedules",
+        r"(?:list|show)(?: me)?(?: all)?(?: the| my)? (?:schedules|reminders)",
+        r"schedules?_list",
     ),
     _rule(
         "request network to look something up",
@@ -174,6 +187,8 @@ def _step(text: str, tools: Tools) -> Step | Trouble | None:
             said = {role: word.strip() for role, word in found.groupdict().items() if word}
             if "permission" in said:
                 said.setdefault("reason", "You told me to ask.")
+            if "every" in said:
+                said["every"] = cron_line(said["every"], said.pop("clock", ""))
             return Step(tool=spec.name, arguments=fitted(spec.parameters, said))
         trouble = trouble or Trouble(
             reason=f"I understood this as “{rule.example}”, but I have no tool for that here."

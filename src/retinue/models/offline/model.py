@@ -56,6 +56,7 @@ _DELAYS = 100  # at most, so that no answer takes longer than two seconds
 _WORD = re.compile(r"\s*\S+|\s+")
 _FRAMED = re.compile(r'\s*<system_message origin="([^"]*)">(.*)</system_message>\s*', re.DOTALL)
 _CONTEXT_LINE = re.compile(r"\A(?:\s*<context\b[^>]*/>\s*)+")
+_SCHEDULE = re.compile(r"\A\[schedule\] [^\n]*\n(?:\w+: [^\n]*\n)*\n")
 _GREETING = re.compile(r"(?:hi|hello|hey|good (?:morning|evening|day))\b.{0,20}", re.IGNORECASE)
 _HELP = re.compile(
     r"/?help|what can you do|who are you|what are you|how does this work", re.IGNORECASE
@@ -126,6 +127,8 @@ def answer(request: ModelRequest) -> Answer:
         return ready
     if isinstance(wanted, Trouble):
         return Answer(text=wanted.reason)
+    if _is_from_schedule(request.messages):
+        return Answer(text=f"It is time: {last}")
     is_first = not any(isinstance(message, AssistantMessage) for message in request.messages)
     return Answer(text=not_understood(last, is_first=is_first))
 
@@ -207,8 +210,18 @@ def _texts(message: UserMessage) -> list[str]:
             continue
         framed = _FRAMED.fullmatch(content.text)
         text = _CONTEXT_LINE.sub("", framed.group(2) if framed else content.text).strip()
+        text = _SCHEDULE.sub("", text) if framed else text
         (from_engine if framed and framed.group(1) == "system" else said).append(text)
     return said or from_engine
+
+
+def _is_from_schedule(messages: Sequence[ModelMessage]) -> bool:
+    last = messages[-1] if messages else None
+    if not isinstance(last, UserMessage) or not last.content:
+        return False
+    content = last.content[-1]
+    framed = _FRAMED.fullmatch(content.text) if isinstance(content, TextContent) else None
+    return framed is not None and _SCHEDULE.match(framed.group(2).strip()) is not None
 
 
 def _is_from_engine(messages: Sequence[ModelMessage]) -> bool:

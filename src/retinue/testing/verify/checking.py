@@ -30,6 +30,7 @@ class Evidence:
         self.items: dict[str, dict[str, Any] | None] = told["items"]
         self.agents: dict[str, dict[str, Any]] = {agent["id"]: agent for agent in told["agents"]}
         self.differences: list[str] = told["differences"]
+        self.slots: dict[str, list[dict[str, Any]]] = told["slots"]
         self.effects = effects
         self.deliveries = deliveries
         self.database = database
@@ -48,6 +49,7 @@ def violations(evidence: Evidence) -> list[str]:
         *children(evidence.agents),
         *_replies(evidence),
         *_commands(evidence),
+        *_schedules(evidence),
         *_rest(evidence),
     ]
 
@@ -195,6 +197,25 @@ def _commands(evidence: Evidence) -> Iterator[str]:
     for agent_id in evidence.log.deleted:
         if agent_id in evidence.agents:
             yield "command: an agent was deleted and is still there"
+
+
+def _schedules(evidence: Evidence) -> Iterator[str]:
+    """Each due time has exactly one item, and that one final fate."""
+    for name in evidence.log.schedules:
+        slots = evidence.slots.get(name)
+        if slots is None:
+            yield f"schedule: {name!r} was acknowledged and is gone"
+            continue
+        if [slot["status"] for slot in slots] != ["fired"] or slots[0].get("fate") != "answered":
+            yield f"schedule: {name!r} ended as {slots}"
+        told = [
+            record["item"]
+            for agent in evidence.agents.values()
+            for record in agent["records"]
+            if record["kind"] == "system" and record.get("origin") == name
+        ]
+        if told != [slot.get("itemId") for slot in slots]:
+            yield f"schedule: {name!r} was told {len(told)} times for {len(slots)} slots"
 
 
 def _rest(evidence: Evidence) -> Iterator[str]:

@@ -11,6 +11,7 @@ import msgspec
 from retinue.agents.descriptor import UserDescriptor, parent_of
 from retinue.agents.inbox import Sender
 from retinue.assembly import App, Extras, open_app
+from retinue.engine.scheduling.schedules import NewSchedule
 from retinue.engine.warm import AgentPatch
 from retinue.errors import NotFoundError, RetinueError
 from retinue.ids import LOCAL_OWNER
@@ -37,6 +38,7 @@ coalesceWindowMs = 20
 _DEFINITION = 'name = "{0}"\ndisplayName = "The {0}"\ndescription = "Is the {0}."\n'
 _DEFINITIONS = ("helper", "worker", "expert")
 _SETTLING_SECONDS = 15.0
+_SOON = "in 0.05 seconds"
 
 
 def prepare(directory: Path) -> None:
@@ -124,6 +126,14 @@ class Desk:
         await self._app.engine.terminate(OWNER, request["agent"], reason="trial")
         return True
 
+    async def _schedule(self, request: dict[str, Any]) -> object:
+        new = NewSchedule(title=request["title"], prompt="tick", at=_SOON, key=request["key"])
+        return (await self._app.engine.schedules.create(OWNER, new)).schedule.id
+
+    async def _has_run(self, request: dict[str, Any]) -> object:
+        runs = await self._app.store.schedules.slots(OWNER, request["schedule"], 10)
+        return any(run.ended_at is not None for run in runs)
+
     async def _settle(self, request: dict[str, Any]) -> object:
         """Wait until nothing is left to do; gives what is still open when it takes too long."""
         del request
@@ -143,6 +153,13 @@ class Desk:
         seen = {r["item"] for agent in agents for r in agent["records"] if "item" in r}
         items = {item: await self._item(item) for item in {*request["items"], *seen}}
         told: dict[str, object] = {"agents": agents, "items": items}
+        told["slots"] = {
+            stored.schedule.id: [
+                msgspec.to_builtins(slot)
+                for slot in await store.schedules.slots(OWNER, stored.schedule.id, 100)
+            ]
+            for stored in await store.schedules.all(OWNER)
+        }
         await self._app.engine.stop()
         await self._app.mirror.stop()
         told["differences"] = list(await compare(store, store.data_dir))

@@ -58,6 +58,7 @@ class Log:
     resets: list[str] = field(default_factory=list[str])  # agents
     names: dict[str, str] = field(default_factory=dict[str, str])
     deleted: list[str] = field(default_factory=list[str])
+    schedules: list[str] = field(default_factory=list[str])
     open_at_the_end: dict[str, int] = field(default_factory=dict[str, int])
     deaths: int = 0
 

@@ -1,5 +1,6 @@
 """What the client of a trial does: every way in which a message can live and end."""
 
+import time
 from collections.abc import Callable, Sequence
 from random import Random
 
@@ -11,6 +12,7 @@ Step = Callable[[Client], None]
 
 MAIN, SIDE = "main", "side"
 LONG = "k-long"
+_PATIENCE_SECONDS = 20.0
 
 
 def hello(client: Client) -> None:
@@ -179,6 +181,17 @@ def put_off(client: Client) -> None:
     client.wait(asked)
 
 
+def schedule(client: Client) -> None:
+    """A time that comes while the engine runs, or while it is dead: it runs once."""
+    name = client.ask({"do": "schedule", "title": "timer", "key": "k-timer"})
+    client.log.schedules.append(name)
+    end = time.monotonic() + _PATIENCE_SECONDS
+    while not client.ask({"do": "has_run", "schedule": name}):
+        if time.monotonic() > end:
+            raise RetinueError(f"the schedule {name!r} never ran")
+        time.sleep(0.002)
+
+
 STEPS: Sequence[Step] = (
     ask_too_long,
     hello,
@@ -205,6 +218,7 @@ STEPS: Sequence[Step] = (
     background,
     put_off,
     switch,
+    schedule,
 )
 
 

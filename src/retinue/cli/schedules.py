@@ -1,0 +1,168 @@
+"""`retinue schedules`: what happens by itself, and what became of it."""
+
+from typing import TYPE_CHECKING, Annotated, Literal
+
+import typer
+
+from retinue.cli.connecting import run_with_client
+from retinue.cli.options import Common
+from retinue.cli.printing import one_line, print_json, print_table, say
+from retinue.cli.wording import moment
+from retinue.errors import UsageError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from datetime import datetime
+
+    from retinue.cli.client import Client
+    from retinue.events import ScheduleView, SlotView
+
+Act = Literal["list", "add", "pause", "resume", "run", "runs", "delete"]
+
+_WAIT_SECONDS = 600.0
+
+
+def schedules(  # noqa: PLR0913  the options of all its verbs
+    common: Common,
+    act: Annotated[
+        Act, typer.Argument(help="list, add, pause, resume, run, runs or delete.")
+    ] = "list",
+    name: Annotated[
+        str | None, typer.Argument(help="The schedule's id; for add, its title.")
+    ] = None,
+    prompt: Annotated[
+        str | None, typer.Argument(help="For add: what its agent is told each time.")
+    ] = None,
+    cron: Annotated[
+        str | None, typer.Option(help="For add: five fields, such as '0 8 * * MON-FRI'.")
+    ] = None,
+    at: Annotated[
+        str | None, typer.Option(help="For add: once, such as '18:30' or 'in 20 minutes'.")
+    ] = None,
+    timezone: Annotated[str | None, typer.Option(help="For add: such as Europe/Berlin.")] = None,
+    definition: Annotated[str | None, typer.Option(help="For add: of its own agent.")] = None,
+    catch_up: Annotated[
+        Literal["skip", "once"], typer.Option(help="For add: times that passed while it was down.")
+    ] = "skip",
+    limit: Annotated[int, typer.Option(min=1, help="For runs: at most so many.")] = 20,
+) -> None:
+    """List schedules with their next and last run; add, pause, resume, run or delete one."""
+    if act != "list" and name is None:
+        raise UsageError(f"which one? Write: retinue schedules {act} {_expected(act)}")
+
+    if act == "add" and prompt is None:
+        raise UsageError("what is to be done? Write: retinue schedules add TITLE PROMPT")
+
+    async def work(client: "Client") -> None:
+        from retinue.cli.client import ScheduleOrder
+
+        if act == "add":
+            order = ScheduleOrder(
+                title=name or "",
+                prompt=prompt or "",
+                cron=cron,
+                at=at,
+                timezone=timezone,
+                catch_up=catch_up,
+                definition=definition,
+            )
+            _show([await client.add_schedule(order)], is_json=common.is_json)
+        elif act == "runs":
+            _show_runs(await client.schedule_runs(name or "", limit=limit), is_json=common.is_json)
+        else:
+            await _perform(client, act, name or "", is_json=common.is_json)
+
+    run_with_client(common.project, work, needs_engine=act == "run")
+
+
+async def _perform(client: "Client", act: Act, name: str, *, is_json: bool) -> None:
+    match act:
+        case "pause" | "resume":
+            changed = await client.pause_schedule(name, paused=act == "pause")
+            _show([changed], is_json=is_json)
+        case "run":
+            await _run(client, name, is_json=is_json)
+        case "delete":
+            await client.delete_schedule(name)
+            _say_or_json({"deleted": name}, f"{name} is deleted.", is_json=is_json)
+        case _:
+            _show(await client.schedules(), is_json=is_json)
+
+
+def _expected(act: Act) -> str:
+    return "TITLE PROMPT --cron '0 8 * * *'" if act == "add" else "ID (see: retinue schedules)"
+
+
+async def _run(client: "Client", name: str, *, is_json: bool) -> None:
+    """Run it; without a server this process does the work, so it waits for the end."""
+    admitted = await client.run_schedule(name)
+    wait = 0.0 if client.is_remote else _WAIT_SECONDS
+    message = await client.message(admitted.id, agent_id=admitted.agent_id, wait_seconds=wait)
+    if is_json:
+        print_json(message)
+    else:
+        say(f"{message.id} is {message.fate}. {one_line(message.reply, 200)}".rstrip())
+
+
+def _show(found: "Sequence[ScheduleView]", *, is_json: bool) -> None:
+    from retinue.clock import SystemClock
+
+    if is_json:
+        print_json({"schedules": list(found)})
+        return
+    if not found:
+        say("No schedules yet. Begin with: retinue schedules add TITLE PROMPT --cron '0 8 * * *'")
+        return
+    now = SystemClock().now()
+    rows = [
+        (
+            view.id,
+            view.cron or "once",
+            view.state,
+            "–" if view.next_at is None else moment(view.next_at, now),
+            _last(view, now),
+            one_line(view.problem or view.title, 60),
+        )
+        for view in found
+    ]
+    print_table(("ID", "WHEN", "STATE", "NEXT", "LAST", "TITLE"), rows)
+
+
+def _last(view: "ScheduleView", now: "datetime") -> str:
+    if view.last is None:
+        return "–"
+    return f"{moment(view.last.due_at, now)} {_outcome(view.last)}"
+
+
+def _outcome(slot: "SlotView") -> str:
+    return slot.fate or slot.status.replace("_", " ")
+
+
+def _show_runs(found: "Sequence[SlotView]", *, is_json: bool) -> None:
+    from retinue.clock import SystemClock
+
+    if is_json:
+        print_json({"runs": list(found)})
+        return
+    if not found:
+        say("It has not run yet.")
+        return
+    now = SystemClock().now()
+    rows = [
+        (
+            moment(slot.due_at, now),
+            slot.status.replace("_", " "),
+            slot.fate or "–",
+            slot.message_id or "–",
+            one_line(slot.reason or slot.fate_reason, 60),
+        )
+        for slot in found
+    ]
+    print_table(("DUE", "WHAT", "FATE", "MESSAGE", "WHY"), rows)
+
+
+def _say_or_json(value: object, words: str, *, is_json: bool) -> None:
+    if is_json:
+        print_json(value)
+    else:
+        say(words)
