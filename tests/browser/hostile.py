@@ -35,7 +35,7 @@ TEXTS = [
 ANSWERS: list[dict[str, Any]] = [
     {"when": "^the corpus$", "reply": {"text": "\n\n".join(TEXTS) + "\n\nThe end of it."}},
     {
-        "when": "^break down$",
+        "when": "break down",
         "reply": {"error": {"message": "It broke.", "is_retryable": False}},
     },
     {"reply": {"text": "Hm."}},

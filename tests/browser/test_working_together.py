@@ -98,3 +98,52 @@ def test_work_that_fails_is_told_apart(visit: Visit) -> None:
     told = window.log.get_by_role("article", name="Message from an agent")
     expect(told).to_have_class(re.compile(r"\bbad\b"))
     window.rests()
+
+
+def test_a_family_is_a_tree_and_ends_together_after_naming_who(visit: Visit, house: House) -> None:
+    window = visit()
+    window.begin()
+    boss = window.place()
+    orders = {"prompt": 'call hold {"gate": "family"}', "name": "Digger"}
+    window.say(f"call start_background_agent {json.dumps(orders)}")
+    tree = window.page.get_by_role("button", name=re.compile("^Agents of this conversation"))
+    tree.click()
+    panel = window.page.get_by_role("dialog", name="Agents of this conversation")
+    expect(panel.get_by_role("link", name=re.compile("Digger"))).to_contain_text("Working")
+    panel.get_by_role("link", name=re.compile("Digger")).click()
+    expect(window.title).to_have_text("Digger")
+    expect(window.call("hold")).to_contain_text("Running")
+
+    window.list.get_by_role("button", name="Background work").click()
+    expect(window.list.get_by_role("list", name="Background agents")).to_contain_text("Digger")
+
+    window.page.reload()
+    window.page.get_by_role("button", name="Where this agent belongs").click()
+    panel.get_by_role("link", name=re.compile("start_background_agent")).click()
+    expect(window.page).to_have_url(re.compile(boss))
+    window.page.get_by_role("button", name="Actions for this conversation").click()
+    window.page.get_by_role("menuitem", name="End").click()
+    expect(window.page.get_by_role("dialog")).to_contain_text("These end with it: “Digger”.")
+    window.confirm("End")
+    expect(window.page.get_by_text("This agent has ended.")).to_be_visible()
+    expect(window.message).to_be_disabled()
+    tree.click()
+    expect(panel.get_by_role("link", name=re.compile("Digger"))).to_contain_text("Ended")
+    house.open_gate("family")
+    assert window.trouble == []
+
+
+def test_a_person_who_is_switched_is_taken_along_and_can_go_back(visit: Visit) -> None:
+    window = visit()
+    window.begin()
+    other = visit("/#/approvals")
+    first = window.place()
+    window.say('call agents_switch {"agentId": "clerk", "message": "hello"}')
+    expect(window.page.get_by_text("You were sent here by")).to_be_visible()
+    expect(window.answers("Clerk").last).to_contain_text("offline model")
+    assert window.place() != first
+    assert other.page.url.endswith("#/approvals")
+    window.page.get_by_role("link", name="Back", exact=True).click()
+    expect(window.page).to_have_url(re.compile(first))
+    expect(window.log.get_by_text("Switched to")).to_be_visible()
+    assert window.trouble == other.trouble == []

@@ -39,7 +39,7 @@ export type UserRecord = Stamped<wire.UserRecord>;
 export type AssistantRecord = Stamped<wire.AssistantRecord>;
 export type ToolRecord = Stamped<wire.ToolRecord>;
 export type SummaryRecord = Stamped<wire.SummaryRecord>;
-export type NoteRecord = Stamped<wire.NoteRecord> & { agent?: string | null };
+export type NoteRecord = Stamped<wire.NoteRecord>;
 export type KnownRecord =
   | StartRecord
   | ResetRecord

@@ -211,6 +211,7 @@ class App {
         return;
       case "item":
         if (event.item.fate === "failed") seen.fail(event.agentId, event.item.at);
+        if (event.item.sender.type === "schedule") this.schedules.changed(); // how its run goes
         break;
       case "record":
         if (event.record.kind === "user") seen.forgetFailure(event.agentId);

@@ -1,0 +1,94 @@
+"""What runs by itself: made, run, paused, changed and deleted by a person."""
+
+from collections.abc import Callable
+
+from playwright.sync_api import Locator, expect
+
+from tests.browser.house import House
+from tests.browser.window import Window
+
+Visit = Callable[..., Window]
+
+
+def schedule(window: Window, title: str) -> Locator:
+    return window.page.get_by_role("article", name=title, exact=True)
+
+
+def fill_in(window: Window, title: str, cron: str, prompt: str = "hello") -> Locator:
+    window.page.get_by_role("button", name="New schedule").click()
+    form = window.page.get_by_role("form", name="New schedule")
+    form.get_by_label("Title").fill(title)
+    form.get_by_label("Cron expression").fill(cron)
+    form.get_by_label("Time zone").fill("Europe/Berlin")
+    form.get_by_label("What is to be done").fill(prompt)
+    return form
+
+
+def test_a_schedule_is_made_run_paused_changed_and_deleted(visit: Visit) -> None:
+    window = visit("/#/schedules")
+    form = fill_in(window, "Morning", "61 8 * * *")
+    form.get_by_role("button", name="Create").click()
+    expect(form.get_by_role("alert")).to_contain_text("minute '61' cannot be read")
+    expect(form.get_by_label("Cron expression")).to_have_attribute("aria-invalid", "true")
+    form.get_by_label("Cron expression").fill("0 8 * * MON-FRI")
+    expect(form).to_contain_text("That is weekdays at 08:00.")
+    form.get_by_role("button", name="Create").click()
+    card = schedule(window, "Morning")
+    expect(card).to_contain_text("weekdays at 08:00, Europe/Berlin")
+    expect(card).to_contain_text("0 8 * * MON-FRI")
+    expect(card).to_contain_text("Never")
+
+    card.get_by_role("button", name="Its runs").click()
+    expect(card).to_contain_text("It has not run yet.")
+    card.get_by_role("button", name="Run now").click()
+    runs = card.get_by_role("list", name="Its runs")
+    expect(runs).to_contain_text("Done, run by hand")
+
+    card.get_by_role("button", name="Pause").click()
+    expect(card).to_contain_text("Paused")
+    card.get_by_role("button", name="Resume").click()
+    expect(card.get_by_role("button", name="Pause")).to_be_visible()
+
+    card.get_by_role("button", name="Actions for Morning").click()
+    window.page.get_by_role("menuitem", name="Edit").click()
+    change = window.page.get_by_role("form", name="Change Morning")
+    expect(change.get_by_label("What is to be done")).to_have_value("hello")
+    change.get_by_label("Title").fill("Evening")
+    change.get_by_role("button", name="Save").click()
+    card = schedule(window, "Evening")
+    card.get_by_role("link", name="Open").click()
+    expect(window.answers()).to_contain_text("offline model")
+
+    window.page.go_back()
+    schedule(window, "Evening").get_by_role("button", name="Actions for Evening").click()
+    window.page.get_by_role("menuitem", name="Delete").click()
+    window.confirm("Delete")
+    expect(schedule(window, "Evening")).to_have_count(0)
+    assert window.trouble == []
+
+
+def test_a_change_from_elsewhere_shows_by_itself_and_a_failed_run_says_why(
+    visit: Visit, house: House
+) -> None:
+    window = visit("/#/schedules", width=390, height=800, is_phone=True)
+    expect(window.page.get_by_role("heading", name="Heartbeat")).to_be_visible()
+    made = house.call(
+        "POST",
+        "/api/schedules",
+        {
+            "title": "<b>Fragile</b>",
+            "prompt": "break down",
+            "at": "2099-01-01T08:00",
+            "timezone": "UTC",
+            "definition": "stranger",
+        },
+    )
+    card = schedule(window, "<b>Fragile</b>")
+    expect(card).to_contain_text("once, Jan 1, 2099")
+    card.get_by_role("button", name="Run now").click()
+    expect(card).to_contain_text("Failed last time")
+    expect(card).to_contain_text("It broke.")
+    assert window.page.evaluate("document.documentElement.scrollWidth") <= 390
+    house.call("DELETE", f"/api/schedules/{made['id']}")
+    expect(card).to_have_count(0)
+    assert window.trouble == []
