@@ -67,6 +67,9 @@ def _question(words: str) -> Call:
 
 def _call(name: str) -> Call:
     tool_name, _, argument = name.partition(":")
+    if tool_name == "request_permission":
+        wish = {"permission": f"@{argument}", "reason": "a trial"}
+        return Call(name=tool_name, arguments=wish)
     return Call(name=tool_name, arguments={"what": argument})
 
 
@@ -100,6 +103,7 @@ class TrialTools:
             tool(name="pure", effect="pure")(self._act("pure")),
             tool(name="keyed", effect="keyed")(self._act("keyed")),
             tool(name="once", effect="once")(self._act("once")),
+            tool(name="asked", effect="once")(self._act("asked")),
             tool(name="checked", effect="verifiable", check=self._happened)(self._act("checked")),
             tool(name="hold", effect="pure")(self._hold),
             tool(name="stuck", effect="once")(self._stuck),

@@ -47,6 +47,7 @@ def violations(evidence: Evidence) -> list[str]:
         *delegations(evidence.agents),
         *requests(evidence.agents),
         *children(evidence.agents),
+        *_decisions(evidence),
         *_replies(evidence),
         *_commands(evidence),
         *_schedules(evidence),
@@ -134,7 +135,7 @@ def _effects(evidence: Evidence) -> Iterator[str]:
     """Nothing happens twice that must not, and a repeat has the same key."""
     runs = Counter((effect.name, effect.key) for effect in evidence.effects)
     for (name, _), count in runs.items():
-        if name in ("once", "stuck", "checked") and count > 1:
+        if name in ("once", "stuck", "checked", "asked") and count > 1:
             yield f"effect: {name} happened {count} times"
         if name in ("keyed", "pure", "hold", "tell", "permit") and count > 1 + evidence.log.deaths:
             yield f"effect: {name} ran {count} times"
@@ -155,6 +156,18 @@ def _posts(evidence: Evidence) -> Iterator[str]:
             news += record["kind"] == "system" and record["text"] == "news"
     if told != news or told != 1:
         yield f"post: told {told} times, arrived {news} times"
+
+
+def _decisions(evidence: Evidence) -> Iterator[str]:
+    """What was allowed is held, and each call that waited for a decision has one result."""
+    for agent in evidence.agents.values():
+        if agent["channel"] not in ("permitted", "approved"):
+            continue
+        results = [r["status"] for r in agent["records"] if r["kind"] == "tool"]
+        if agent["channel"] == "permitted" and (agent["grants"], results) != (["@network"], ["ok"]):
+            yield f"decision: the grants are {agent['grants']} after {results}"
+        if agent["channel"] == "approved" and results not in (["ok"], ["unknown"]):
+            yield f"decision: the approved call ended as {results}"
 
 
 def _replies(evidence: Evidence) -> Iterator[str]:

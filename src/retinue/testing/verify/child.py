@@ -35,7 +35,12 @@ model = "trial"
 retryMinimumSeconds = 0.01
 coalesceWindowMs = 20
 """
-_DEFINITION = 'name = "{0}"\ndisplayName = "The {0}"\ndescription = "Is the {0}."\n'
+_DEFINITION = """\
+name = "{0}"
+displayName = "The {0}"
+description = "Is the {0}."
+toolApprovals = ["asked"]
+"""
 _DEFINITIONS = ("helper", "worker", "expert")
 _SETTLING_SECONDS = 15.0
 _SOON = "in 0.05 seconds"
@@ -134,6 +139,17 @@ class Desk:
         runs = await self._app.store.schedules.slots(OWNER, request["schedule"], 10)
         return any(run.ended_at is not None for run in runs)
 
+    async def _decide(self, request: dict[str, Any]) -> object:
+        """Allow what the agent asks, once it does; an earlier decision counts."""
+        requests = self._app.store.requests
+        while True:
+            found = await requests.list(OWNER, agent_id=request["agent"], limit=1)
+            if found and found[0].status == "pending":
+                await self._app.engine.requests.decide(OWNER, found[0].id, "allow", by="trial")
+            elif found:
+                return found[0].status
+            await asyncio.sleep(0.002)
+
     async def _settle(self, request: dict[str, Any]) -> object:
         """Wait until nothing is left to do; gives what is still open when it takes too long."""
         del request
@@ -176,6 +192,7 @@ class Desk:
             "id": agent.id,
             "name": agent.state.name,
             "isResting": agent.state.turn is None,
+            "grants": agent.state.grants,
             "isActive": agent.lifecycle == "active",
             "parent": parent_of(agent.descriptor),
             "channel": getattr(agent.descriptor, "channel_id", ""),

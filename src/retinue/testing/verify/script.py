@@ -93,6 +93,18 @@ def reset(client: Client) -> None:
         raise RetinueError(f"what was before the reset is still there: {fresh.reply!r}")
 
 
+def permission(client: Client) -> None:
+    sent = client.post("permitted", "use request_permission:network", key="k-permission")
+    client.command("decide", sent)
+    client.wait(sent)
+
+
+def approval(client: Client) -> None:
+    sent = client.post("approved", "use asked:k", key="k-approval")
+    client.command("decide", sent)
+    client.wait(sent)
+
+
 def flaky(client: Client) -> None:
     client.wait(client.post(SIDE, "flaky", key="k-flaky"))
 
@@ -206,6 +218,8 @@ STEPS: Sequence[Step] = (
     steer,
     stop,
     reset,
+    permission,
+    approval,
     flaky,
     hopeless,
     compact,
