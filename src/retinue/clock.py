@@ -44,11 +44,16 @@ def zone_of(name: str) -> zoneinfo.ZoneInfo:
     except (zoneinfo.ZoneInfoNotFoundError, ValueError, OSError):
         pass
     known = zoneinfo.available_timezones()
-    by_city = {zone.rpartition("/")[2].lower(): zone for zone in sorted(known, reverse=True)}
-    wanted = name.strip().replace(" ", "_").lower()
-    near = [by_city[wanted]] if wanted in by_city else difflib.get_close_matches(name, known, n=3)
+    near = zones_of_city(name) or difflib.get_close_matches(name, known, n=3)
     hint = f"; did you mean {', '.join(near)}?" if near else ", such as Europe/Berlin or UTC."
     raise UnknownZoneError(f"{name!r} is not an IANA time zone{hint}")
+
+
+def zones_of_city(name: str) -> list[str]:
+    """Give the time zones that are named after a city; some cities have several names for one."""
+    wanted = name.strip().replace(" ", "_").lower()
+    known = zoneinfo.available_timezones()
+    return sorted(zone for zone in known if zone.rpartition("/")[2].lower() == wanted)
 
 
 def machine_zone() -> str:

@@ -6,12 +6,13 @@ import resource
 import sqlite3
 import stat
 import subprocess
+import time
 from pathlib import Path
 
 import pytest
 
 from retinue.cli.main import COMMANDS
-from tests.acceptance.cli import RETINUE, environment, look, make_project, retinue
+from tests.acceptance.cli import RETINUE, environment, look, make_project, retinue, serving
 
 
 @pytest.fixture
@@ -300,3 +301,45 @@ def test_a_directory_that_cannot_be_written_is_refused(project: Path) -> None:
     done = retinue("serve", "--port", "0", project=project)
     assert done.code == 1
     assert "cannot be written" in done.err
+
+
+@pytest.mark.parametrize(
+    "arguments", [("send", "helper", "bad \udcff text"), ("show", "\udcff"), ("why", "\udcff")]
+)
+def test_an_argument_that_is_not_utf_8_is_wrong_usage(
+    project: Path, arguments: tuple[str, ...]
+) -> None:
+    done = look(*arguments, project=project)
+    assert done.code == 2
+    assert "is not UTF-8" in done.err
+
+
+def test_piped_bytes_that_are_not_utf_8_are_marked(project: Path) -> None:
+    done = subprocess.run(
+        [RETINUE, "chat", "helper", "--dir", project],
+        input=b"hi \xff\n",
+        env=environment(),
+        capture_output=True,
+        timeout=40,
+        check=False,
+    )
+    assert done.stdout.decode() == "You said: hi \ufffd\n"
+
+
+def test_what_a_killed_server_left_is_not_called_running(project: Path) -> None:
+    with serving(project) as server:
+        sent = retinue("send", "helper", "slow one", "--json", project=project).json()
+        deadline = time.monotonic() + 20
+        while retinue("why", sent["id"], "--json", project=project).json()["fate"] != "running":
+            assert time.monotonic() < deadline
+        server.process.kill()
+        server.process.wait()
+    assert "interrupted" in look("agents", project=project).out
+    assert "interrupted" in look("show", sent["agentId"], project=project).out
+    assert "goes on when one starts" in look("why", sent["id"], project=project).out
+
+
+def test_a_directory_that_cannot_be_made_says_what_to_do() -> None:
+    done = look("serve", "--dir", "/proc/foo")
+    assert done.code == 1
+    assert "--dir" in done.err

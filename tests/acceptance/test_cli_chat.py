@@ -35,7 +35,7 @@ class Terminal:
         self._seen = 0
 
     def type(self, text: str) -> None:
-        os.write(self._near, text.encode())
+        os.write(self._near, text.encode("utf-8", "surrogateescape"))
 
     def expect(self, pattern: str, seconds: float = 20) -> str:
         """Wait until the screen was sent this, after what was expected before."""
@@ -157,3 +157,12 @@ def test_commands_are_completed_and_unknown_ones_answered(chat: Terminal) -> Non
     chat.type("/quit\r")
     assert chat.wait() == 0
     assert "Traceback" not in chat.raw
+
+
+def test_typed_bytes_that_are_not_utf_8_do_not_end_the_chat(chat: Terminal) -> None:
+    chat.expect("/help lists")
+    chat.type("what is \udcff\r")
+    chat.expect("what is \ufffd")
+    chat.type("what time is it in Tokyo\r")
+    chat.expect("Asia/Tokyo")
+    assert chat.leave() == 0

@@ -53,12 +53,15 @@ def agents(
         if common.is_json:
             print_json({"agents": found, "nextCursor": cursor})
         else:
-            _print_agents(found, has_filter=any((definition, kind, query)), has_more=bool(cursor))
+            has_filter = any((definition, kind, query))
+            _print_agents(found, client, has_filter=has_filter, has_more=bool(cursor))
 
     run_with_client(common.project, work)
 
 
-def _print_agents(found: "list[AgentView]", *, has_filter: bool, has_more: bool) -> None:
+def _print_agents(
+    found: "list[AgentView]", client: "Client", *, has_filter: bool, has_more: bool
+) -> None:
     from retinue.clock import SystemClock
 
     if not found:
@@ -69,7 +72,7 @@ def _print_agents(found: "list[AgentView]", *, has_filter: bool, has_more: bool)
         (
             agent.id[:_SHORT_ID],
             agent.definition,
-            styled(agent.status),
+            _status(agent, client),
             agent.lifecycle,
             ago(agent.last_user_activity_at or agent.updated_at, now),
             one_line(agent.name or agent.title or descriptor_line(agent.descriptor), _SNIPPET),
@@ -77,6 +80,8 @@ def _print_agents(found: "list[AgentView]", *, has_filter: bool, has_more: bool)
         for agent in found
     ]
     print_table(("ID", "DEFINITION", "STATUS", "LIFE", "ACTIVE", "CONVERSATION"), rows)
+    if not client.is_working and any(agent.status == "running" for agent in found):
+        say("No server runs: what was interrupted goes on when one starts.")
     if has_more:
         say("There are more: use --limit, --definition or --query.")
 
@@ -95,19 +100,27 @@ def show(common: Common, agent: AgentReference) -> None:
         else:
             now = SystemClock().now()
             family = tree_lines(tree, now)
-            fields = _fields(detail, now)
+            fields = _fields(detail, client, now)
             print_fields([*fields, ("family", "\n".join(family))] if family else fields)
 
     run_with_client(common.project, work)
 
 
-def _fields(detail: "AgentDetail", now: datetime) -> "list[tuple[str, str | Text]]":
+def _status(agent: "AgentView", client: "Client") -> "str | Text":
+    """Where no server runs nothing is running, whatever the last one left in the store."""
+    is_left = agent.status == "running" and not client.is_working
+    return "interrupted" if is_left else styled(agent.status)
+
+
+def _fields(
+    detail: "AgentDetail", client: "Client", now: datetime
+) -> "list[tuple[str, str | Text]]":
     fields: list[tuple[str, str | Text]] = [
         ("agent", detail.id),
         ("name", detail.name or "–"),
         ("stands for", descriptor_line(detail.descriptor)),
         ("definition", detail.definition),
-        ("status", styled(detail.status)),
+        ("status", _status(detail, client)),
         ("lifecycle", detail.lifecycle),
         ("created", moment(detail.created_at, now)),
         ("last active", moment(detail.last_user_activity_at or detail.updated_at, now)),

@@ -153,6 +153,11 @@ class Client(Protocol):
     def is_remote(self) -> bool: ...
 
     @property
+    def is_working(self) -> bool:
+        """Whether an engine works on messages while this client looks."""
+        ...
+
+    @property
     def models(self) -> Models | None:
         """The models of this process; None when the server has them."""
         ...

@@ -17,8 +17,11 @@ _ENDINGS = {
 }
 
 
-def life_of(message: MessageView, now: datetime) -> list[str]:
-    """Tell when it came, where it is, how it ended and with what words."""
+def life_of(message: MessageView, now: datetime, *, is_working: bool = True) -> list[str]:
+    """Tell when it came, where it is, how it ended and with what words.
+
+    Where no engine is working, nothing happens now, whatever the store holds.
+    """
     lines = [
         f"Message {message.id} to agent {message.agent_id}",
         f"  “{one_line(message.text, _EXCERPT)}”",
@@ -27,7 +30,7 @@ def life_of(message: MessageView, now: datetime) -> list[str]:
     ]
     if message.silent:
         lines.append("          silent: recorded with the next step that runs anyway")
-    lines.append(_whereabouts(message, now))
+    lines.append(_whereabouts(message, now, is_working=is_working))
     if message.reply and message.fate == "answered":
         lines.append(f"  “{one_line(message.reply, _EXCERPT)}”")
     elif message.reply and message.reason not in message.reply:
@@ -35,7 +38,7 @@ def life_of(message: MessageView, now: datetime) -> list[str]:
     return lines
 
 
-def _whereabouts(message: MessageView, now: datetime) -> str:
+def _whereabouts(message: MessageView, now: datetime, *, is_working: bool) -> str:
     reason = f": {one_line(message.reason, _EXCERPT)}" if message.reason else ""
     if message.fate in _ENDINGS:
         at = f"{moment(message.ended_at, now)}  " if message.ended_at else ""
@@ -55,6 +58,11 @@ def _whereabouts(message: MessageView, now: datetime) -> str:
         return f"now       waiting for {awaited}"
     if message.fate == "waiting":
         return f"now       waiting{reason}"
+    if not is_working:
+        return (
+            "now       no server runs; it was being worked on when the last one stopped, "
+            f"and goes on when one starts{reason}"
+        )
     return f"now       being worked on{reason}"
 
 

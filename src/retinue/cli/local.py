@@ -50,8 +50,9 @@ class LocalClient:
 
     is_remote = False
 
-    def __init__(self, app: App) -> None:
+    def __init__(self, app: App, *, is_working: bool) -> None:
         self._app = app
+        self.is_working = is_working
         self._engine = app.engine
         self._store = app.engine.store
 
@@ -59,7 +60,7 @@ class LocalClient:
     async def open(
         cls, project: Path, env: Mapping[str, str], *, is_working: bool
     ) -> "LocalClient":
-        return cls(await open_app(project, env, starts=is_working))
+        return cls(await open_app(project, env, starts=is_working), is_working=is_working)
 
     @property
     def models(self) -> "Models":

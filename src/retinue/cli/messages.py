@@ -1,6 +1,5 @@
 """`retinue send` and `retinue why`: one message and what became of it."""
 
-import sys
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -8,6 +7,7 @@ import typer
 from retinue.cli.connecting import run_with_client
 from retinue.cli.options import Common
 from retinue.cli.printing import print_json, say, tell
+from retinue.cli.reading import readable_stdin
 
 if TYPE_CHECKING:
     from retinue.cli.client import Admission, Client, MessageView
@@ -32,7 +32,7 @@ def send(
     ] = 300,
 ) -> int:
     """Send one message. To a definition: into your conversation with it in this terminal."""
-    said = sys.stdin.read() if text == "-" else text
+    said = readable_stdin().read() if text == "-" else text
     if not said.strip():
         raise typer.BadParameter("there is nothing to send: the text is empty")
 
@@ -108,7 +108,7 @@ def why(
         if common.is_json:
             print_json(found)
             return
-        for line in life_of(found, SystemClock().now()):
+        for line in life_of(found, SystemClock().now(), is_working=client.is_working):
             say(line)
 
     run_with_client(common.project, work)

@@ -10,6 +10,8 @@ from typing import Annotated, Any
 
 import typer
 
+from retinue.cli.reading import is_text
+
 AgentReference = Annotated[
     str, typer.Argument(metavar="AGENT", help="An id, the beginning of one, or a name.")
 ]
@@ -48,6 +50,9 @@ def with_shared_options(command: Callable[..., int | None]) -> Callable[..., int
     ) -> int | None:
         del is_debug  # read from the command line itself, since parsing may fail too
         common = Common(project=project_directory(directory), is_json=is_json)
+        for name, value in arguments.items():
+            if isinstance(value, str) and not is_text(value):
+                raise typer.BadParameter(f"{name.upper()} is not UTF-8")
         return command(common, **arguments)
 
     signature = inspect.signature(command)

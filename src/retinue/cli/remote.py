@@ -111,6 +111,7 @@ class RemoteClient:
     """Speaks HTTP with the server, and follows its event stream."""
 
     is_remote = True
+    is_working = True
     models = None
 
     def __init__(self, url: str, token: str) -> None:

@@ -102,6 +102,10 @@ def make_project_directory(project: Path) -> None:
         project.mkdir(parents=True, exist_ok=True)
     except FileExistsError:
         raise UsageError(f"{project} is a file: give a directory with --dir") from None
+    except OSError as error:
+        raise UsageError(
+            f"{project} cannot be made ({error.strerror}): give another directory with --dir"
+        ) from None
     if not os.access(project, os.W_OK | os.X_OK):
         raise UsageError(
             f"{project} cannot be written by this user: give another directory with --dir, "

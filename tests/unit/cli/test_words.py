@@ -116,6 +116,11 @@ def test_the_life_of_a_queued_message_tells_its_place() -> None:
     assert "from user local through terminal, number 3 in the inbox (now)" in lines
 
 
+def test_the_life_of_a_message_that_a_stopped_server_left_says_that_nobody_works_on_it() -> None:
+    lines = "\n".join(life_of(message("running"), NOW, is_working=False))
+    assert "no server runs" in lines and "goes on when one starts" in lines
+
+
 def test_the_life_of_a_retried_message_tells_the_next_try() -> None:
     lines = "\n".join(life_of(message("running", waiting_until=NOW + timedelta(seconds=8)), NOW))
     assert "the next try is at" in lines

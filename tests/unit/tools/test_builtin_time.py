@@ -20,6 +20,14 @@ class StoppedClock(SystemClock):
             "Europe/Berlin",
             "Sunday, 2026-03-29 03:30:00 CEST (Europe/Berlin, 2026-03-29T03:30:00+02:00)",
         ),
+        (
+            "Tokyo",
+            "Sunday, 2026-03-29 10:30:00 JST (Asia/Tokyo, 2026-03-29T10:30:00+09:00)",
+        ),
+        (
+            "new york",
+            "Saturday, 2026-03-28 21:30:00 EDT (America/New_York, 2026-03-28T21:30:00-04:00)",
+        ),
     ],
 )
 async def test_the_time_is_told_in_a_zone(ctx: Context, zone: str, text: str) -> None:
@@ -30,7 +38,6 @@ async def test_the_time_is_told_in_a_zone(ctx: Context, zone: str, text: str) ->
     ("zone", "hint"),
     [
         ("Europe/Berln", "did you mean Europe/Berlin"),
-        ("new york", "did you mean America/New_York?"),
         ("qqqqqqq", "such as Europe/Berlin"),
         ("/etc/passwd", "not an IANA time zone"),
         ("../../etc/passwd", "not an IANA time zone"),

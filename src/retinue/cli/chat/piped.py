@@ -7,6 +7,7 @@ from retinue.agents.fate import FINAL
 from retinue.cli.chat.session import Session
 from retinue.cli.client import Admission
 from retinue.cli.printing import print_json_line, say, tell
+from retinue.cli.reading import readable_stdin
 
 _WAIT_SECONDS = 30.0  # of one request; a longer wait is several
 
@@ -14,7 +15,8 @@ _WAIT_SECONDS = 30.0  # of one request; a longer wait is several
 async def talk(session: Session, *, is_json: bool) -> int:
     """Answer each line before reading the next; fails when any of them was not answered."""
     code = 0
-    while line := await asyncio.to_thread(sys.stdin.readline):
+    lines = readable_stdin()
+    while line := await asyncio.to_thread(lines.readline):
         text = line.rstrip("\r\n")
         if not text.strip():
             continue

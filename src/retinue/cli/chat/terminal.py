@@ -29,6 +29,7 @@ from retinue.cli.rendering import drawn
 from retinue.cli.transcript import Transcript
 from retinue.clock import SystemClock
 from retinue.errors import RetinueError
+from retinue.messages import clean_text
 
 _STYLE = Style.from_dict(
     {
@@ -183,6 +184,7 @@ class TerminalChat:
 
         @bindings.add("enter")
         def _(event: KeyPressEvent) -> None:
+            event.current_buffer.text = clean_text(event.current_buffer.text)
             if event.current_buffer.text.strip():
                 event.current_buffer.validate_and_handle()
 

@@ -1,9 +1,10 @@
 """The tool that tells the time."""
 
+from datetime import datetime
 from typing import Any
 from zoneinfo import ZoneInfo
 
-from retinue.clock import Clock, UnknownZoneError, zone_of
+from retinue.clock import Clock, UnknownZoneError, zone_of, zones_of_city
 from retinue.errors import UsageError
 from retinue.tools.function import FunctionTool, tool
 
@@ -16,16 +17,20 @@ def time_tool(clock: Clock) -> FunctionTool[..., Any]:
         """Tell the date, the weekday and the time of now.
 
         Args:
-            zone: An IANA time zone, such as Europe/Berlin.
+            zone: An IANA time zone, such as Europe/Berlin, or the city of one.
         """
-        now = clock.now().astimezone(_zone(zone))
-        return f"{now:%A, %Y-%m-%d %H:%M:%S} {now.tzname()} ({zone}, {now.isoformat()})"
+        found = _zone(zone, clock.now())
+        now = clock.now().astimezone(found)
+        return f"{now:%A, %Y-%m-%d %H:%M:%S} {now.tzname()} ({found.key}, {now.isoformat()})"
 
     return time
 
 
-def _zone(name: str) -> ZoneInfo:
+def _zone(name: str, now: datetime) -> ZoneInfo:
     try:
         return zone_of(name)
     except UnknownZoneError as error:
+        cities = [zone_of(zone) for zone in zones_of_city(name)]
+        if len({now.astimezone(zone).utcoffset() for zone in cities}) == 1:
+            return cities[0]
         raise UsageError(str(error)) from None
