@@ -300,6 +300,12 @@ class Runner:
         else:
             command.settle(result)
 
+    async def _reset(self, warm: Warm, order: Reset) -> None:
+        if not steps.is_reset(warm):
+            draft = self._committer.draft(warm)
+            steps.was_reset(draft, warm, order)
+            await self._committer.commit_now(warm, draft, "reset")
+
     async def _carry_out(self, warm: Warm, command: Command) -> bool:
         order = command.order
         if warm.is_ended and not isinstance(order, Change | Delete):
@@ -313,8 +319,7 @@ class Runner:
                 steps.stopped(draft, warm, gathered)
                 await self._committer.commit_now(warm, draft, "stop")
             case Reset():
-                steps.was_reset(draft, warm, order)
-                await self._committer.commit_now(warm, draft, "reset")
+                await self._reset(warm, order)
             case Change():
                 steps.patched(draft, order.patch)
                 await self._committer.commit_now(warm, draft, "patch")

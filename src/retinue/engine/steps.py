@@ -14,7 +14,7 @@ from retinue.engine.retrying import TryAgain
 from retinue.engine.stopping import stop_text
 from retinue.engine.suspending import release, suspend, unheard
 from retinue.engine.switching import destinations
-from retinue.engine.tooling import UNKNOWN_OUTCOME, CallResult, closing
+from retinue.engine.tooling import UNKNOWN_AT_THE_END, CallResult, closing
 from retinue.engine.warm import AgentPatch, Draft, Reset, Warm
 from retinue.errors import ModelError
 from retinue.ids import CallId, new_call_id
@@ -273,7 +273,7 @@ def failed(draft: Draft, warm: Warm, code: str, reason: str, connectors: Mapping
     open_calls = [c for c in warm.history.open_calls if not turn.is_suspended(c.id)]
     in_doubt = open_calls[:1] if warm.is_in_doubt else ()
     for call in in_doubt:
-        draft.add(closing(call, "unknown", UNKNOWN_OUTCOME))
+        draft.add(closing(call, "unknown", UNKNOWN_AT_THE_END))
     for call in warm.history.open_calls:
         if call not in in_doubt:
             draft.add(closing(call, "cancelled", "The turn ended before this call had a result."))
@@ -307,6 +307,13 @@ def stopped(draft: Draft, warm: Warm, gathered: Sequence[Item]) -> None:
         for item in turn.items
     ]
     draft.state = structs.replace(draft.state, turn=None, updated_at=draft.at)
+
+
+def is_reset(warm: Warm) -> bool:
+    """Whether nothing has come or happened since the last marker, so that another says nothing."""
+    records = warm.history.records
+    is_marked = bool(records) and isinstance(records[-1], ResetRecord)
+    return is_marked and warm.state.turn is None and not warm.waiting
 
 
 def was_reset(draft: Draft, warm: Warm, order: Reset) -> None:

@@ -26,6 +26,10 @@ UNKNOWN_OUTCOME = (
     "The process stopped while this call was running. Whether it took effect is unknown, and it "
     "was not run again. Find out before you repeat it."
 )
+UNKNOWN_AT_THE_END = (
+    "The process stopped while this call was running, perhaps more than once. Whether it took "
+    "effect is unknown, and it is not run any more. Find out before you repeat it."
+)
 HAPPENED = "The process stopped while this call was running. A check found that it took effect."
 
 

@@ -5,14 +5,14 @@ import json
 import re
 from collections.abc import Mapping
 from functools import cache
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 from urllib.parse import parse_qsl
 
 import msgspec
 from msgspec import Struct
 
 from retinue.errors import UsageError
-from retinue.messages import clean_json
+from retinue.messages import clean_json, clean_text
 
 T = TypeVar("T", bound=Struct)
 
@@ -91,10 +91,16 @@ def decode_json(data: bytes, kind: type[T]) -> T:
 
 
 def _decode_odd_text(data: bytes, kind: type[T], error: ValueError) -> T:
-    """Accept text that only holds lone surrogates or NULs: they are cleaned, not refused."""
+    """Accept text that only holds lone surrogates or NULs: they are cleaned, not refused.
+
+    Except in what tells things apart: two keys must not become one.
+    """
     try:
-        value = clean_json(json.loads(data.decode("utf-8"), parse_constant=_no_number))
-        return msgspec.convert(value, kind)
+        value = json.loads(data.decode("utf-8"), parse_constant=_no_number)
+        _refuse_odd_names(value, "")
+        return msgspec.convert(clean_json(value), kind)
+    except UsageError:
+        raise
     except UnicodeDecodeError:
         raise UsageError("the body is not UTF-8") from None
     except RecursionError:
@@ -103,6 +109,28 @@ def _decode_odd_text(data: bytes, kind: type[T], error: ValueError) -> T:
         raise _invalid(invalid, kind, "field") from None
     except ValueError:
         raise UsageError(f"the body is not JSON: {error}") from None
+
+
+def _refuse_odd_names(value: Any, path: str) -> None:
+    if isinstance(value, list):
+        for entry in cast("list[Any]", value):
+            _refuse_odd_names(entry, path)
+    if isinstance(value, dict):
+        for name, inner in cast("dict[str, Any]", value).items():
+            place = f"{path}.{name}" if path else name
+            is_exact = place == "key" or (path == "attachments" and name in ("id", "name", "path"))
+            odd = next((s for s in (name, inner if is_exact else "") if _is_odd(s)), None)
+            if odd is not None:
+                shown = clean_text(place)
+                raise UsageError(
+                    f"field {shown!r}: a name or key may hold no NUL and no half of a character",
+                    details={"field": shown},
+                )
+            _refuse_odd_names(inner, place)
+
+
+def _is_odd(value: Any) -> bool:
+    return isinstance(value, str) and clean_text(value) != value
 
 
 def _no_number(text: str) -> float:

@@ -213,3 +213,32 @@ async def test_an_attachment_that_is_not_there_is_told_also_of_an_agent_without_
     )
     assert answer.status_code == 400
     assert "there is no file '/nope.png'" in answer.json()["error"]["message"]
+
+
+@pytest.mark.parametrize(
+    ("body", "field"),
+    [
+        (r'{"content": "hi", "key": "k\ud800"}', "key"),
+        (r'{"content": "hi", "key": "k\u0000"}', "key"),
+    ],
+)
+async def test_a_key_that_would_have_to_be_changed_is_refused(
+    door: Door, body: str, field: str
+) -> None:
+    answer = await door.client.post(
+        f"/api/agents/{await door.new_agent()}/messages",
+        content=body,
+        headers={"content-type": "application/json"},
+    )
+    assert answer.status_code == 400
+    assert answer.json()["error"]["details"] == {"field": field}
+
+
+async def test_an_attribute_s_name_that_would_have_to_be_changed_is_refused(door: Door) -> None:
+    answer = await door.client.post(
+        "/api/agents",
+        content=r'{"definition": "helper", "attributes": {"a\ud800": 1}}',
+        headers={"content-type": "application/json"},
+    )
+    assert answer.status_code == 400
+    assert answer.json()["error"]["details"] == {"field": "attributes.a\ufffd"}
