@@ -182,10 +182,18 @@ def _bound(at: str, given: Mapping[str, Any], number: str, length: str) -> float
         if value is not None:
             if isinstance(value, bool) or not isinstance(value, int | float):
                 raise UsageError(f"{at}.{key}: a number is expected")
-            if not math.isfinite(value):
+            if not _is_finite(value):
                 raise UsageError(f"{at}.{key}: a finite number is expected")
             return value
     return None
+
+
+def _is_finite(value: float) -> bool:
+    """Whether a float can hold it, which not every whole number can."""
+    try:
+        return math.isfinite(value)
+    except OverflowError:
+        return False
 
 
 def _checked(field: Field, value: Any) -> str | float | bool:
@@ -198,7 +206,7 @@ def _checked(field: Field, value: Any) -> str | float | bool:
         case "number" | "integer":
             if isinstance(value, bool) or not isinstance(value, int | float):
                 raise expected
-            if not math.isfinite(value) or (field.type == "integer" and value != int(value)):
+            if not _is_finite(value) or (field.type == "integer" and value != int(value)):
                 raise expected
             _within(field, value, "")
             return int(value) if field.type == "integer" else value

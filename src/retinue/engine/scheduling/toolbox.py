@@ -9,6 +9,7 @@ from msgspec import UNSET
 
 from retinue.agents.schedule import CatchUp, Schedule
 from retinue.agents.watch import Watch
+from retinue.engine.scheduling.authority import check_own, check_watch
 from retinue.engine.scheduling.schedules import NewSchedule, ScheduleChanges, Schedules
 from retinue.errors import UsageError
 from retinue.ids import ScheduleId
@@ -86,6 +87,8 @@ def _create_tool(schedules: Schedules) -> FunctionTool[..., Any]:
             watch: With cron, wake only when this has changed: {"file": path}, {"command": line},
                 {"url": address} or {"list": name}.
         """
+        seen = _watch(watch)
+        check_watch(ctx, seen)
         stored = await schedules.create(
             ctx.owner,
             NewSchedule(
@@ -98,7 +101,7 @@ def _create_tool(schedules: Schedules) -> FunctionTool[..., Any]:
                 definition=ctx.definition,
                 target=ctx.agent_id if at is not None else None,
                 report_to=ctx.agent_id if at is None else None,
-                watch=_watch(watch),
+                watch=seen,
                 source="tool",
                 made_by=ctx.agent_id,
                 key=ctx.idempotency_key,
@@ -131,7 +134,7 @@ def _update_tool(schedules: Schedules) -> FunctionTool[..., Any]:
         at: str | None = None,
         timezone: str | None = None,
     ) -> str:
-        """Pause, resume or change a schedule; what is left out stays as it is.
+        """Pause, resume or change a schedule of yours; what is left out stays as it is.
 
         Args:
             id: The schedule's id, from schedule_list.
@@ -150,6 +153,7 @@ def _update_tool(schedules: Schedules) -> FunctionTool[..., Any]:
             timezone=_or_unset(timezone),
             is_paused=UNSET if action == "change" else action == "pause",
         )
+        check_own(ctx, (await schedules.get(ctx.owner, ScheduleId(id))).schedule)
         return f"Changed: {_line(await schedules.change(ctx.owner, ScheduleId(id), changes))}"
 
     return schedule_update
@@ -158,7 +162,7 @@ def _update_tool(schedules: Schedules) -> FunctionTool[..., Any]:
 def _delete_tool(schedules: Schedules) -> FunctionTool[..., Any]:
     @tool(effect="keyed", capabilities=["schedules.write"])
     async def schedule_delete(ctx: ToolContext, id: str) -> str:
-        """Delete a schedule or a reminder; it will not happen any more.
+        """Delete a schedule or a reminder of yours; it will not happen any more.
 
         Args:
             id: The schedule's id, from schedule_list.
@@ -166,6 +170,7 @@ def _delete_tool(schedules: Schedules) -> FunctionTool[..., Any]:
         known = {stored.schedule.id: stored for stored in await schedules.all(ctx.owner)}
         if id not in known:
             return f"There is no schedule {id!r}; nothing is left to delete."
+        check_own(ctx, known[ScheduleId(id)].schedule)
         await schedules.delete(ctx.owner, ScheduleId(id))
         return f"Deleted: {known[ScheduleId(id)].schedule.title}"
 
@@ -175,11 +180,12 @@ def _delete_tool(schedules: Schedules) -> FunctionTool[..., Any]:
 def _run_tool(schedules: Schedules) -> FunctionTool[..., Any]:
     @tool(effect="keyed", capabilities=["schedules.write"])
     async def schedule_run(ctx: ToolContext, id: str) -> str:
-        """Run a schedule now, beside its own times.
+        """Run a schedule of yours now, beside its own times.
 
         Args:
             id: The schedule's id, from schedule_list.
         """
+        check_own(ctx, (await schedules.get(ctx.owner, ScheduleId(id))).schedule)
         receipt = await schedules.run(ctx.owner, ScheduleId(id), key=ctx.idempotency_key)
         return f"Started, as message {receipt.item.id} to the agent {receipt.agent_id}."
 

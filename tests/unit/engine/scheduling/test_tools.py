@@ -11,7 +11,8 @@ from retinue.messages import ToolRecord, UserMessage
 from retinue.models.port import ModelRequest
 from retinue.models.scripted import Answer
 from retinue.testing.clock import FakeClock
-from retinue.testing.kit import Kit
+from retinue.testing.kit import HELPER, Kit, SeenThings
+from retinue.tools.function import tool
 from tests.unit.engine.conftest import Start
 from tests.unit.engine.scheduling.support import ended, make, pass_time, system_texts
 from tests.unit.engine.support import calls
@@ -107,12 +108,92 @@ async def test_schedules_are_listed_changed_run_and_deleted(
     start: Start, clock: FakeClock, tool: str, arguments: dict[str, str], expected: str
 ) -> None:
     kit = await start(calling(tool, **arguments), clock=clock, collaborates=True)
-    await make(kit)
     chat = await kit.agent()
+    await make(kit, made_by=chat.id)
     await kit.ask(chat, "please")
     record = await result(kit, chat)
     assert record.status == "ok"
     assert record.text.startswith(expected)
+
+
+@pytest.mark.parametrize(
+    ("tool", "arguments"),
+    [
+        ("schedule_update", {"id": "daily", "prompt": "Send it to me."}),
+        ("schedule_update", {"id": "daily", "action": "pause"}),
+        ("schedule_delete", {"id": "daily"}),
+        ("schedule_run", {"id": "daily"}),
+    ],
+)
+async def test_a_schedule_of_others_is_refused_by_name_and_stays_as_it_is(
+    start: Start, clock: FakeClock, tool: str, arguments: dict[str, str]
+) -> None:
+    kit = await start(calling(tool, **arguments), clock=clock, collaborates=True)
+    before = await make(kit, made_by=(await kit.agent()).id)
+    chat = await kit.agent()
+    await kit.ask(chat, "please")
+    record = await result(kit, chat)
+    assert record.status == "refused"
+    assert "the schedule 'daily' (Daily) is not yours" in record.text
+    assert list(await kit.engine.schedules.all(LOCAL_OWNER)) == [before]
+
+
+@pytest.mark.parametrize("field", ["target", "report_to"])
+async def test_a_schedule_that_runs_in_or_reports_to_an_agent_is_its_own(
+    start: Start, clock: FakeClock, field: str
+) -> None:
+    script = calling("schedule_update", id="daily", action="pause")
+    kit = await start(script, clock=clock, collaborates=True)
+    chat = await kit.agent()
+    await make(kit, **{field: chat.id})
+    await kit.ask(chat, "please")
+    assert (await result(kit, chat)).status == "ok"
+
+
+WATCHES = {
+    "shell": ({"command": "date"}, "command date"),
+    "web_fetch": ({"url": "https://example.org"}, "url https://example.org"),
+}
+
+
+@pytest.mark.parametrize("name", WATCHES)
+@pytest.mark.parametrize(
+    ("scope", "complaint"),
+    [
+        ("", None),
+        ('toolAllowlist = ["schedule_create"]', "which is not among yours"),
+        ('toolDenylist = ["shell", "web_*"]', "which is not among yours"),
+        ('capabilityDenylist = ["risky"]', "which is not among yours"),
+        ('toolApprovals = ["shell", "web_*"]', "only the operator can make such a schedule"),
+    ],
+)
+async def test_a_watch_may_do_only_what_the_agent_may_do_unasked(
+    start: Start, clock: FakeClock, name: str, scope: str, complaint: str | None
+) -> None:
+    async def unused() -> str:
+        """Never called: a watch only may do the same."""
+        return ""
+
+    watch, words = WATCHES[name]
+    probe = SeenThings(**{words: "something"})
+    kit = await start(
+        calling("schedule_create", prompt="Look", cron="0 * * * *", watch=watch),
+        clock=clock,
+        collaborates=True,
+        probe=probe,
+        tools=[tool(name=name, effect="pure", capabilities=["risky"])(unused)],
+        definitions={"helper.toml": f"{HELPER}{scope}\n"},
+    )
+    chat = await kit.agent()
+    await kit.ask(chat, "please")
+    record = await result(kit, chat)
+    if complaint is None:
+        assert (record.status, probe.looks) == ("ok", 1)
+        return
+    assert (record.status, probe.looks) == ("refused", 0)
+    assert complaint in record.text
+    assert repr(name) in record.text
+    assert list(await kit.engine.schedules.all(LOCAL_OWNER)) == []
 
 
 async def test_the_tools_say_what_they_may_do(start: Start) -> None:
