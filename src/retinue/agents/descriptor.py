@@ -125,12 +125,13 @@ def parent_of(descriptor: Descriptor) -> AgentId | None:
             return None
 
 
-def identity_of(descriptor: Descriptor) -> str:
+def identity_of(descriptor: Descriptor, *, has_ended: bool = False) -> str:
     """Give the key under which the same descriptor finds the same agent again.
 
     The parts are JSON, so that no part can be chosen to look like another descriptor's key. The
     heartbeat is also the system agent with the tag `heartbeat`: they share one key. A permanent
-    agent's key is its name without case, so that an owner never has two of one name.
+    agent's key is its name without case, so that an owner never has two of one name; when it has
+    ended, its name is free.
     """
     match descriptor:
         case UserDescriptor(connector=connector, user_id=user, channel_id=channel):
@@ -142,6 +143,8 @@ def identity_of(descriptor: Descriptor) -> str:
         case SystemDescriptor(tag=tag):
             parts = ["system", tag]
         case SubagentDescriptor(id=agent):
+            parts = ["agent", agent]
+        case PermanentDescriptor(id=agent) if has_ended:
             parts = ["agent", agent]
         case PermanentDescriptor(name=name):
             parts = ["permanent", " ".join(name.split()).casefold()]

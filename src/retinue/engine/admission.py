@@ -1,16 +1,22 @@
 """What may enter an inbox, and whose."""
 
-from collections.abc import Collection, Sequence
+from collections.abc import Iterable, Sequence
 from datetime import datetime
 from hashlib import blake2b
 
 import msgspec
 
-from retinue.agents.descriptor import Descriptor, SystemDescriptor
+from retinue.agents.descriptor import (
+    Descriptor,
+    HeartbeatDescriptor,
+    SwarmDescriptor,
+    SystemDescriptor,
+)
 from retinue.agents.inbox import ItemBody, Route, Sender
 from retinue.errors import UsageError
 from retinue.ids import new_item_id
 from retinue.messages import FileReference, clean_text
+from retinue.settings import Settings
 from retinue.stores.port import NewItem
 
 LONGEST_KEY = 256
@@ -18,14 +24,26 @@ LONGEST_KEY = 256
 _encoder = msgspec.json.Encoder()
 
 
-def check_descriptor(descriptor: Descriptor, system_tags: Collection[str]) -> None:
-    """Refuse a system agent that nobody configured."""
-    if isinstance(descriptor, SystemDescriptor) and descriptor.tag not in {
-        "heartbeat",
-        *system_tags,
-    }:
-        known = ", ".join(sorted(system_tags)) or "none"
-        raise UsageError(f"no system agent has the tag {descriptor.tag!r} (configured: {known})")
+def configured_definition(descriptor: Descriptor, settings: Settings) -> str | None:
+    """The definition that the settings give this agent; one that they do not know is refused."""
+    tags, swarms = settings.agents.system_tags, settings.agents.swarms
+    match descriptor:
+        case HeartbeatDescriptor() | SystemDescriptor(tag="heartbeat"):
+            return tags.get("heartbeat")
+        case SystemDescriptor(tag=tag):
+            if tag not in tags:
+                raise UsageError(f"no system agent has the tag {tag!r} ({_configured(tags)})")
+            return tags[tag]
+        case SwarmDescriptor(id=swarm):
+            if swarm not in swarms:
+                raise UsageError(f"there is no swarm {swarm!r} ({_configured(swarms)})")
+            return swarms[swarm]
+        case _:
+            return None
+
+
+def _configured(names: Iterable[str]) -> str:
+    return f"configured: {', '.join(sorted(names)) or 'none'}"
 
 
 def checked_text(text: str, files: Sequence[FileReference], longest: int) -> str:

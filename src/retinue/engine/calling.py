@@ -114,7 +114,7 @@ class ModelCaller:
             messages = await with_images(messages, self._trees.tree(warm.id))
         turn = warm.state.turn
         request = ModelRequest(
-            system=plan.system,
+            system=await self._equipment.system(warm, plan),
             messages=messages,
             tools=plan.specs,
             session=warm.id,

@@ -7,12 +7,20 @@ from collections.abc import AsyncIterator, Mapping, Sequence
 from itertools import chain
 from typing import Any, Literal
 
-from retinue.agents.descriptor import Descriptor, HeartbeatDescriptor, UserDescriptor, is_foreground
+from msgspec import structs
+
+from retinue.agents.descriptor import (
+    Descriptor,
+    HeartbeatDescriptor,
+    SwarmDescriptor,
+    UserDescriptor,
+    is_foreground,
+)
 from retinue.agents.fate import is_final
 from retinue.agents.inbox import Item, Sender
 from retinue.agents.state import AgentState
 from retinue.engine.actions import CONTROLS
-from retinue.engine.admission import check_descriptor, checked_text, new_message
+from retinue.engine.admission import checked_text, configured_definition, new_message
 from retinue.engine.chats import Chats
 from retinue.engine.delivery import Outbox
 from retinue.engine.dispatch import Dispatch, LocalDispatch, Priority
@@ -22,6 +30,7 @@ from retinue.engine.limits import limits_of
 from retinue.engine.outcomes import Outcome, Outcomes
 from retinue.engine.prompting import make_plan
 from retinue.engine.requests import Requests
+from retinue.engine.roster import Roster
 from retinue.engine.scheduling.heartbeat import Heartbeat
 from retinue.engine.scheduling.scheduler import Scheduler
 from retinue.engine.trials import Trials
@@ -46,6 +55,7 @@ from retinue.errors import (
     NotFoundError,
     StoreFullError,
     TerminatedError,
+    UsageError,
 )
 from retinue.events import AgentView, DefinitionsEvent, Event, SchedulesEvent
 from retinue.ids import AgentId, ItemId, OwnerId, new_agent_id, new_id
@@ -86,8 +96,9 @@ class Engine:
         )
         self._trials = Trials(self._dispatch.wake)
         self.following = Following(world.catalog, self.toolbox)
+        self._roster = Roster(world.store)
         self._runner = make_runner(
-            world, limits, self._feed, self.following, self.toolbox, self._outbox
+            world, limits, self._feed, self.following, self.toolbox, self._outbox, self._roster
         )
         self._running: set[AgentId] = set()
         self._commands: dict[AgentId, list[Command]] = {}
@@ -163,20 +174,18 @@ class Engine:
     async def create(
         self,
         owner: OwnerId,
-        definition: str,
+        definition: str | None,
         *,
         name: str | None = None,
         attributes: Mapping[str, Any] | None = None,
         descriptor: Descriptor | None = None,
     ) -> Agent:
         """Find the agent of this descriptor or create it; without one, it is a new conversation."""
-        await self.following.definitions()
-        self.catalog.definition(definition)
         if descriptor is None:
             descriptor = UserDescriptor(connector="web", user_id=owner, channel_id=new_id("w"))
-        agent, _ = await self.store.create(
-            self._new_agent(owner, descriptor, definition, name=name, attributes=attributes)
-        )
+        new = await self._target(owner, descriptor, definition)
+        state = structs.replace(new.state, name=name, attributes=clean_json(dict(attributes or {})))
+        agent, _ = await self.store.create(structs.replace(new, state=state))
         return agent
 
     async def update(self, owner: OwnerId, agent_id: AgentId, patch: AgentPatch) -> Agent:
@@ -329,10 +338,14 @@ class Engine:
                     self._admitted(change, item)
                 elif is_final(item.fate):
                     self._outcomes.ended(change, item)
+            warm = self._warm.get(change.agent_id)
+            if warm is not None and change.agent is not None:
+                warm.descriptor = change.agent.descriptor
             if change.is_deleted:
                 self._warm.pop(change.agent_id, None)
                 self._outcomes.forgotten(change.agent_id)
         self.requests.follow(changes)
+        self._roster.follow(changes)
         self._feed.publish(changes)
 
     def _admitted(self, change: StoredChange, item: Item) -> None:
@@ -445,30 +458,21 @@ class Engine:
         self, owner: OwnerId, descriptor: Descriptor, definition: str | None
     ) -> NewAgent:
         await self.following.definitions()
-        name = definition or self.settings.agents.default_definition or self.catalog.default().name
+        configured = configured_definition(descriptor, self.settings)
+        if configured is not None and definition not in (None, configured):
+            raise UsageError(f"definition: the settings say that this is a {configured!r}")
+        if isinstance(descriptor, SwarmDescriptor):
+            await self.store.agent(owner, descriptor.contact_agent_id)
+        preferred = self.settings.agents.default_definition
+        name = definition or configured or preferred or self.catalog.default().name
         self.catalog.definition(name)
-        return self._new_agent(owner, descriptor, name)
-
-    def _new_agent(
-        self,
-        owner: OwnerId,
-        descriptor: Descriptor,
-        definition: str,
-        *,
-        name: str | None = None,
-        attributes: Mapping[str, Any] | None = None,
-    ) -> NewAgent:
         now = self._clock.now()
-        state = AgentState(
-            created_at=now, updated_at=now, name=name, attributes=clean_json(dict(attributes or {}))
-        )
-        check_descriptor(descriptor, self.settings.agents.system_tags)
         return NewAgent(
             id=new_agent_id(),
             owner=owner,
             descriptor=descriptor,
-            definition=definition,
-            state=state,
+            definition=name,
+            state=AgentState(created_at=now, updated_at=now),
         )
 
 

@@ -2,16 +2,17 @@
 
 from collections.abc import Mapping
 
+from retinue.agents.descriptor import PermanentDescriptor
 from retinue.agents.state import Turn
 from retinue.agents.tokens import LARGEST_CORRECTION, corrected_tokens, estimated_tokens
 from retinue.clock import Clock
-from retinue.definitions.catalog import Catalog
 from retinue.definitions.subagent import SideName
 from retinue.engine.actions import Pressure, Rules
 from retinue.engine.compaction import WARNING, pressure_of
 from retinue.engine.following import Following
 from retinue.engine.limits import Limits
 from retinue.engine.prompting import Plan, Planner
+from retinue.engine.roster import WRITING_TOOL, Roster
 from retinue.engine.warm import Warm
 from retinue.errors import RetinueError
 from retinue.models.port import Model, Models
@@ -26,20 +27,21 @@ class Equipment:
     def __init__(
         self,
         *,
-        catalog: Catalog,
+        planner: Planner,
         following: Following,
         toolbox: Toolbox,
         models: Models,
         clock: Clock,
         limits: Limits,
-        default_model: str,
+        roster: Roster,
     ) -> None:
+        self._roster = roster
         self._following = following
         self._toolbox = toolbox
         self._models = models
         self._clock = clock
         self.limits = limits
-        self._planner = Planner(catalog, default_model)
+        self._planner = planner
         self._known_models: dict[str, Model] = {}
         self.tools: Mapping[str, Tool] = {}
         self._tools_until = float("-inf")
@@ -47,7 +49,7 @@ class Equipment:
     def plan(self, warm: Warm) -> Plan:
         side: SideName = warm.state.turn.side if warm.state.turn is not None else "side_a"
         plan = self._planner.plan(warm.definition, side, self.tools)
-        warm.overhead = plan.overhead
+        warm.overhead = plan.overhead + warm.own_overhead
         warm.seen_by = side if plan.definition.is_dual else ""
         return plan
 
@@ -71,6 +73,19 @@ class Equipment:
             response=response,
             results=history.results,
         )
+
+    async def system(self, warm: Warm, plan: Plan) -> str:
+        """The plan's system prompt, and after it what only this agent or its owner's are told."""
+        sections = [plan.system]
+        if isinstance(warm.descriptor, PermanentDescriptor):
+            sections.append(warm.descriptor.system_prompt)
+        if WRITING_TOOL in plan.tools:
+            await self._roster.load(warm.owner)
+            sections.append(self._roster.section(warm.owner, itself=warm.id))
+        system = "\n\n".join(section for section in sections if section)
+        warm.own_overhead = len(system) - len(plan.system)
+        warm.overhead = plan.overhead + warm.own_overhead
+        return system
 
     async def refresh(self) -> None:
         """Ask for tools, and definitions, at most five times a second: that looks at files."""

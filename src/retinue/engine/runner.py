@@ -211,7 +211,8 @@ class Runner:
             case Prune():
                 await self._room.prune(warm, action.reason)
             case End():
-                draft = await self._ended(warm, "its parent was terminated")
+                told = action.items[0].body.text or "its parent was terminated"
+                draft = await self._ended(warm, told)
                 await self._committer.commit(warm, draft, "end")
             case EndRun():
                 await self._end_run(warm, action)

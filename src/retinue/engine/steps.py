@@ -202,6 +202,7 @@ def ran(draft: Draft, call: CallPart, result: CallResult) -> None:
         suspend(draft, call, result.pending)
     draft.audit.extend(result.audit)
     draft.creates.extend(result.creates)
+    draft.redescribed.extend(result.redescribed)
     draft.requests.extend(result.requests)
     draft.posts.extend(result.notices)
     if result.spent is not None:

@@ -18,7 +18,7 @@ from retinue.engine.warm import Warm
 from retinue.errors import RetinueError
 from retinue.ids import AgentId, CallId, OwnerId, new_item_id
 from retinue.messages import CallPart, ToolRecord, ToolStatus, clean_text
-from retinue.stores.port import AuditLine, NewAgent, NewItem, Post
+from retinue.stores.port import AuditLine, NewAgent, NewItem, Post, Redescription
 from retinue.tools.execution import Finished, run_check, run_tool
 from retinue.tools.port import AgentFiles, FileTrees, Pending, Tool, ToolOutput
 
@@ -50,6 +50,7 @@ class CallContext(Struct, kw_only=True):
     plan: Plan
     posts: list[Post] = []
     creates: list[NewAgent] = []
+    redescribed: list[Redescription] = []
     requests: list[Request] = []
     notices: list[Post] = []  # not counted as messages of this turn
     departure: Departure | None = None
@@ -67,7 +68,7 @@ class CallContext(Struct, kw_only=True):
     def progress(self, text: str) -> None:
         self.show(clean_text(text))
 
-    def post(self, agent_id: AgentId, text: str, *, silent: bool = False) -> None:
+    def post(self, agent_id: AgentId | NewAgent, text: str, *, silent: bool = False) -> None:
         sender = Sender(type="agent", id=self.agent_id)
         body = ItemBody(text=clean_text(text), sender=sender, trail=self.trail)
         item = NewItem(
@@ -87,6 +88,7 @@ class CallResult(Struct, frozen=True, kw_only=True):
     pending: Pending | None = None
     posts: Sequence[Post] = ()
     creates: Sequence[NewAgent] = ()
+    redescribed: Sequence[Redescription] = ()
     departure: Departure | None = None  # the person goes on with another agent
     audit: Sequence[AuditLine] = ()
     requests: Sequence[Request] = ()
@@ -152,6 +154,7 @@ class Tooling:
             record=record,
             posts=context.posts,
             creates=context.creates,
+            redescribed=context.redescribed,
             departure=context.departure,
         )
 

@@ -25,6 +25,7 @@ from retinue.stores.port import (
     NewAgent,
     NewDelivery,
     Post,
+    Redescription,
     Snapshot,
 )
 from retinue.stores.request_port import Voiding
@@ -124,6 +125,7 @@ class Draft(Struct):
     fates: list[FateChange] = []
     posts: list[Post] = []
     creates: list[NewAgent] = []
+    redescribed: list[Redescription] = []
     deliveries: list[NewDelivery] = []
     audit: list[AuditLine] = []
     requests: list[Request] = []
@@ -163,6 +165,7 @@ class Warm:
         self.compaction_failed_at = -1  # the seq at which summing up failed last
         self.model_limit: int | None = None  # tokens, of the model that is used
         self.overhead = 0  # characters of the system prompt and the tools
+        self.own_overhead = 0  # of these, what is not the definition's
         self.is_deleted = False
         self.is_ended = agent.lifecycle != "active"
         self.has_listeners = agent.kind != "user"  # somebody may have to hear how items end
@@ -260,6 +263,7 @@ class Warm:
             fates=draft.fates,
             posts=draft.posts,
             creates=draft.creates,
+            redescribed=draft.redescribed,
             deliveries=draft.deliveries,
             audit=draft.audit,
             requests=draft.requests,

@@ -18,7 +18,9 @@ from retinue.engine.feed import Feed
 from retinue.engine.following import Following
 from retinue.engine.limits import Limits
 from retinue.engine.making_room import RoomMaker
+from retinue.engine.prompting import Planner
 from retinue.engine.reporting import Reporter
+from retinue.engine.roster import Roster
 from retinue.engine.runner import Runner
 from retinue.engine.scheduling.schedules import Schedules
 from retinue.engine.scheduling.toolbox import ScheduleToolbox
@@ -87,6 +89,7 @@ def make_runner(
     following: Following,
     toolbox: Toolbox,
     outbox: Outbox,
+    roster: Roster,
 ) -> Runner:
     committer = Committer(
         store=world.store,
@@ -97,13 +100,13 @@ def make_runner(
         space=Space(world.store, world.clock),
     )
     equipment = Equipment(
-        catalog=world.catalog,
+        planner=Planner(world.catalog, world.settings.model),
         following=following,
         toolbox=toolbox,
         models=world.models,
         clock=world.clock,
         limits=limits,
-        default_model=world.settings.model,
+        roster=roster,
     )
     room = RoomMaker(committer=committer, equipment=equipment)
     caller = ModelCaller(

@@ -156,24 +156,6 @@ class ToolList(Answer, frozen=True, kw_only=True):
 # ---------------------------------------------------------------- agents
 
 
-class UserPlace(Asked, frozen=True, kw_only=True):
-    """A chat that finds the same agent again; other kinds are made by the engine alone."""
-
-    type: Literal["user"]
-    connector: Annotated[str, Meta(min_length=1, max_length=100)]
-    user_id: Annotated[str, Meta(min_length=1, max_length=256)]
-    channel_id: Annotated[str, Meta(min_length=1, max_length=256)]
-
-
-class NewAgent(Asked, frozen=True, kw_only=True):
-    """A conversation to begin; with a descriptor, to begin or to find again."""
-
-    definition: DefinitionName
-    name: AgentName | None = None
-    attributes: Attributes | None = None
-    descriptor: UserPlace | None = None
-
-
 class AgentChanges(Asked, frozen=True, kw_only=True):
     """What to change; absent stays, null clears."""
 

@@ -117,6 +117,8 @@ class AgentsSettings(Shape):
     """who answers when nobody is named; absent: `assistant`, else the first visible one"""
     system_tags: Mapping[str, Text] = {}
     """the tags that system agents can be reached by, with the definition of each"""
+    swarms: Mapping[str, Text] = {}
+    """the swarms there are, with the definition of their agents: one for each contact"""
 
 
 class LimitsSettings(Shape):

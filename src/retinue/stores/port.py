@@ -112,6 +112,14 @@ class AuditLine(Struct, frozen=True, kw_only=True):
     detail: dict[str, str]
 
 
+class Redescription(Struct, frozen=True, kw_only=True):
+    """A new descriptor for an agent that exists; its identity must be free or its own."""
+
+    agent_id: AgentId
+    owner: OwnerId  # the agent must be this owner's
+    descriptor: Descriptor
+
+
 class Commit(Struct, frozen=True, kw_only=True):
     """Everything that one step changes; applied whole or not at all."""
 
@@ -124,6 +132,7 @@ class Commit(Struct, frozen=True, kw_only=True):
     fates: Sequence[FateChange] = ()
     posts: Sequence[Post] = ()
     creates: Sequence[NewAgent] = ()
+    redescribed: Sequence[Redescription] = ()
     deliveries: Sequence[NewDelivery] = ()
     audit: Sequence[AuditLine] = ()
     requests: Sequence[Request] = ()  # that the agent's owner has to decide

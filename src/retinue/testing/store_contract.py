@@ -29,6 +29,7 @@ from retinue.stores.port import (
     FateChange,
     NewDelivery,
     Offset,
+    Redescription,
     Store,
 )
 from retinue.testing.store_reading_contract import StoreReadingContract
@@ -39,6 +40,7 @@ from retinue.testing.store_samples import (
     at,
     chat,
     new_agent,
+    permanent,
     post,
     said,
 )
@@ -407,3 +409,48 @@ class StoreContract(StoreReadingContract):
         snapshot = await again.claim(agent.id)
         assert snapshot.epoch > runner.epoch
         assert snapshot.next_seq == 3
+
+    # -- descriptors that change
+
+    async def test_a_descriptor_is_replaced_with_the_commit_and_found_by_its_new_name(
+        self, store: Store
+    ) -> None:
+        named, _ = await store.create(new_agent(permanent("Archivist")))
+        other, _ = await store.create(new_agent(permanent("Clerk")))
+        runner = await Runner.claim(store, other.id)
+        renamed = permanent("Librarian", named.id)
+        change = Redescription(agent_id=named.id, owner=LOCAL_OWNER, descriptor=renamed)
+        await runner.commit(replace(runner.step(), redescribed=[change]))
+        found = await store.find(LOCAL_OWNER, permanent("librarian"))
+        assert found is not None and (found.id, found.descriptor) == (named.id, renamed)
+        assert await store.find(LOCAL_OWNER, permanent("Archivist")) is None
+
+    async def test_a_taken_name_a_foreign_and_an_ended_agent_are_refused_with_the_whole_commit(
+        self, store: Store
+    ) -> None:
+        one, _ = await store.create(new_agent(permanent("One")))
+        two, _ = await store.create(new_agent(permanent("Two")))
+        foreign, _ = await store.create(new_agent(permanent("One"), owner=STRANGER))
+        ended, _ = await store.create(new_agent(permanent("Ended")))
+        last = await Runner.claim(store, ended.id)
+        await last.commit(replace(last.step(), lifecycle="terminated"))
+        runner = await Runner.claim(store, two.id)
+        for target, name, error in [
+            (two, "ONE", ConflictError),
+            (foreign, "Three", NotFoundError),
+            (ended, "Three", TerminatedError),
+        ]:
+            change = Redescription(
+                agent_id=target.id, owner=LOCAL_OWNER, descriptor=permanent(name, target.id)
+            )
+            with pytest.raises(error):
+                await runner.commit(replace(runner.step(), redescribed=[change]))
+        assert (await store.agent(LOCAL_OWNER, one.id)).descriptor == one.descriptor
+
+    async def test_the_name_of_a_permanent_agent_that_ended_is_free(self, store: Store) -> None:
+        first, _ = await store.create(new_agent(permanent("Archivist")))
+        runner = await Runner.claim(store, first.id)
+        await runner.commit(replace(runner.step(), lifecycle="terminated"))
+        second, is_new = await store.create(new_agent(permanent("archivist")))
+        assert is_new and second.id != first.id
+        assert (await store.agent(LOCAL_OWNER, first.id)).lifecycle == "terminated"

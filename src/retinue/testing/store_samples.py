@@ -3,7 +3,7 @@
 from collections.abc import Callable, Sequence
 from datetime import UTC, datetime, timedelta
 
-from retinue.agents.descriptor import Descriptor, UserDescriptor
+from retinue.agents.descriptor import Descriptor, PermanentDescriptor, UserDescriptor
 from retinue.agents.fate import Fate
 from retinue.agents.inbox import ItemBody, ItemKind, Sender
 from retinue.agents.state import AgentState, Turn
@@ -33,6 +33,12 @@ def at(seconds: float) -> datetime:
 
 def chat(channel: str = "1") -> UserDescriptor:
     return UserDescriptor(connector="web", user_id="ada", channel_id=channel)
+
+
+def permanent(name: str, agent_id: AgentId | None = None) -> PermanentDescriptor:
+    return PermanentDescriptor(
+        id=agent_id or new_agent_id(), name=name, description="Keeps.", system_prompt="Keep."
+    )
 
 
 def new_agent(

@@ -150,11 +150,11 @@ class Door:
             writer.close()
 
 
-def make_project(folder: Path) -> Path:
+def make_project(folder: Path, settings: str = SETTINGS) -> Path:
     (folder / "agents").mkdir(parents=True, exist_ok=True)
     (folder / "agents" / "helper.toml").write_text(HELPER)
     (folder / "agents" / "broken.toml").write_text(BROKEN)
-    (folder / "retinue.toml").write_text(SETTINGS)
+    (folder / "retinue.toml").write_text(settings)
     return folder
 
 
@@ -165,12 +165,13 @@ async def opened(
     options: ServerOptions | None = None,
     clock: Clock | None = None,
     static_dir: Path | None = None,
+    settings: str = SETTINGS,
 ) -> AsyncGenerator[Door]:
     """Serve a project until the block ends."""
     script = Script()
     extras = Extras(models={"scripted": ScriptedModel(script)})
     opened_app = await open_app(
-        make_project(project), {"RETINUE_SERVER__TOKEN": TOKEN}, extras=extras
+        make_project(project, settings), {"RETINUE_SERVER__TOKEN": TOKEN}, extras=extras
     )
     app = create_app(
         opened_app.engine,

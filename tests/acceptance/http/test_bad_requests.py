@@ -52,7 +52,7 @@ async def test_a_body_that_is_too_long_is_refused_before_it_is_read(door: Door) 
 
 
 @pytest.mark.parametrize(
-    "path", ["/api/nothing", "/api/agents/", "/api", "/api/agents/x/terminate", "/nothing.js"]
+    "path", ["/api/nothing", "/api/agents/", "/api", "/api/agents/x/promote", "/nothing.js"]
 )
 async def test_an_unknown_address_is_not_found_in_json(door: Door, path: str) -> None:
     answer = await door.client.get(path)

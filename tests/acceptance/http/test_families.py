@@ -1,12 +1,13 @@
 """Lifecycles and trees through HTTP."""
 
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from retinue.agents.descriptor import SubagentDescriptor
 from retinue.ids import LOCAL_OWNER, AgentId, new_agent_id
-from tests.acceptance.http.support import Door
+from tests.acceptance.http.support import SETTINGS, Door, opened
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 
@@ -88,3 +89,31 @@ async def test_terminating_an_agent_ends_its_children_and_everything_refuses_cle
     assert again == {"applied": False, "ended": []}
     history = await door.history(root)
     assert history["records"][-1]["text"] == "Terminated: enough"
+
+
+async def test_system_and_swarm_agents_are_found_or_made_by_what_the_settings_name(
+    tmp_path: Path,
+) -> None:
+    settings = '[agents]\nsystemTags = { planner = "helper" }\nswarms = { desk = "helper" }\n'
+    (tmp_path / "agents").mkdir(parents=True)
+    async with opened(tmp_path, settings=SETTINGS + settings) as door:
+        contact = await door.new_agent()
+        for place in (
+            {"type": "system", "tag": "planner"},
+            {"type": "heartbeat"},
+            {"type": "swarm", "id": "desk", "contactAgentId": contact},
+        ):
+            made = [await door.client.post("/api/agents", json={"descriptor": place}) for _ in "ab"]
+            assert [answer.status_code for answer in made] == [201, 201]
+            assert made[0].json()["id"] == made[1].json()["id"]
+            assert made[0].json()["kind"] == place["type"]
+        for place, word in (
+            ({"type": "system", "tag": "nobody"}, "configured: planner"),
+            ({"type": "swarm", "id": "nobody", "contactAgentId": contact}, "configured: desk"),
+        ):
+            refused = await door.client.post("/api/agents", json={"descriptor": place})
+            assert refused.status_code == 400
+            assert word in refused.json()["error"]["message"]
+        stray = {"type": "swarm", "id": "desk", "contactAgentId": new_agent_id()}
+        refused = await door.client.post("/api/agents", json={"descriptor": stray})
+        assert refused.status_code == 404

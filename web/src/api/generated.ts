@@ -198,6 +198,9 @@ export type Health = { reason: string; status: "degraded" | "ok"; store: StoreHe
 /** Which tasks to run; without names, all of them. */
 export type HeartbeatOrder = { tasks?: Array<string> };
 
+/** The agent of the heartbeat. */
+export type HeartbeatPlace = { type: "heartbeat" };
+
 /** Whether a batch was begun; none is while one is running. */
 export type HeartbeatRun = { agentId: string | null; applied: boolean; messageId: string | null };
 
@@ -276,8 +279,8 @@ export type MessageList = { items: Array<MessageAnswer> };
 /** A conversation to begin; with a descriptor, to begin or to find again. */
 export type NewAgent = {
   attributes?: Record<string, unknown> | null;
-  definition: string;
-  descriptor?: UserPlace | null;
+  definition?: string | null;
+  descriptor?: UserPlace | SystemPlace | HeartbeatPlace | SwarmPlace | null;
   name?: string | null;
 };
 
@@ -511,6 +514,12 @@ export type SummaryRecord = {
   v?: number;
 };
 
+/** A configured swarm's agent for one contact. */
+export type SwarmPlace = { contactAgentId: string; id: string; type: "swarm" };
+
+/** The system agent of a configured tag. */
+export type SystemPlace = { tag: string; type: "system" };
+
 /** A message from another agent or from the engine; never a person's words. */
 export type SystemRecord = {
   at?: string;
@@ -611,7 +620,7 @@ export type TreeBranch = { agent: AgentEntry; children: Array<TreeBranch>; hidde
 /** Tokens of one model call, as the provider reported them. */
 export type Usage = { cacheRead?: number; cacheWrite?: number; input?: number; output?: number };
 
-/** A chat that finds the same agent again; other kinds are made by the engine alone. */
+/** A chat. */
 export type UserPlace = { channelId: string; connector: string; type: "user"; userId: string };
 
 /** A person's message. */

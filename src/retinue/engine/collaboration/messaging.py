@@ -6,11 +6,12 @@ from typing import Annotated, Any
 from pydantic import Field
 
 from retinue.engine.collaboration.chains import refuse_endless
-from retinue.engine.collaboration.routing import default_target, named_target
+from retinue.engine.collaboration.routing import addressed, default_target
 from retinue.engine.collaboration.services import Services, call_of
 from retinue.errors import UsageError
 from retinue.ids import AgentId
 from retinue.messages import clean_text
+from retinue.stores.port import NewAgent
 from retinue.tools.function import FunctionTool, tool
 from retinue.tools.port import ToolContext
 
@@ -27,7 +28,10 @@ def messaging_tools(services: Services) -> list[FunctionTool[..., Any]]:
         text: str,
         agentId: Annotated[  # noqa: N803  the name on the wire
             str | None,
-            Field(description="whom to write to; without it the parent, or the last chat"),
+            Field(
+                description="whom to write to: an id, system:<tag> or swarm:<id>; "
+                "without it the parent, or the last chat"
+            ),
         ] = None,
         silent: Annotated[
             bool, Field(description="only to be known: it is read at the next occasion")
@@ -43,10 +47,10 @@ def messaging_tools(services: Services) -> list[FunctionTool[..., Any]]:
         if agentId is None:
             target = await default_target(store, sender)
         else:
-            target = await named_target(store, sender, AgentId(agentId))
+            target = await addressed(services, call, sender, agentId.strip())
         if len(text) > INLINE_CHARACTERS:
             text = await _filed(services, target.id, ctx.idempotency_key, text)
-        ctx.post(target.id, text, silent=silent)
+        call.post(target if isinstance(target, NewAgent) else target.id, text, silent=silent)
         return f"Sent to {target.id}."
 
     return [send]

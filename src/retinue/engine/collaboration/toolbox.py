@@ -5,6 +5,7 @@ from collections.abc import Mapping, Sequence
 from retinue.engine.collaboration.background import background_tools
 from retinue.engine.collaboration.delegation import delegation_tools
 from retinue.engine.collaboration.messaging import messaging_tools
+from retinue.engine.collaboration.permanent import permanent_tools
 from retinue.engine.collaboration.permissions import permission_tools
 from retinue.engine.collaboration.services import Services
 from retinue.engine.collaboration.switching import switching_tools
@@ -16,6 +17,9 @@ COLLABORATION_TOOLS = (
     "agents_list",
     "agents_switch",
     "start_background_agent",
+    "create_permanent_agent",
+    "list_permanent_agents",
+    "delete_permanent_agent",
     "request_permission",
     "request_permission_via_parent",
     "ask_user",
@@ -32,6 +36,7 @@ class CollaborationToolbox:
             *delegation_tools(services),
             *switching_tools(services),
             *background_tools(services),
+            *permanent_tools(services),
             *permission_tools(services),
         ]
         self._tools: Mapping[str, Tool] = {

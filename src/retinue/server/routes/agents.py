@@ -7,7 +7,13 @@ import msgspec
 from msgspec import UNSET
 from starlette.responses import Response
 
-from retinue.agents.descriptor import UserDescriptor
+from retinue.agents.descriptor import (
+    Descriptor,
+    HeartbeatDescriptor,
+    SwarmDescriptor,
+    SystemDescriptor,
+    UserDescriptor,
+)
 from retinue.engine.engine import AgentPatch, Engine
 from retinue.engine.families import Branch, ancestors_of, tree_of
 from retinue.errors import UsageError
@@ -21,6 +27,14 @@ from retinue.server.endpoints import (
     no_content,
 )
 from retinue.server.errors import too_large
+from retinue.server.places import (
+    HeartbeatPlace,
+    NewAgent,
+    Place,
+    SwarmPlace,
+    SystemPlace,
+    UserPlace,
+)
 from retinue.server.wire import (
     AgentChanges,
     AgentDetail,
@@ -30,7 +44,6 @@ from retinue.server.wire import (
     AgentTree,
     Attributes,
     CommandAnswer,
-    NewAgent,
     Nothing,
     ResetOrder,
     TerminateAnswer,
@@ -101,19 +114,31 @@ def _check_cursor(cursor: str | None) -> None:
         raise UsageError("parameter 'cursor': not one of this list", details={"field": "cursor"})
 
 
+_CONFIGURED = (SystemPlace, HeartbeatPlace, SwarmPlace)
+
+
+def _descriptor(place: Place) -> Descriptor:
+    match place:
+        case UserPlace(connector=connector, user_id=user, channel_id=channel):
+            return UserDescriptor(connector=connector, user_id=user, channel_id=channel)
+        case SystemPlace(tag=tag):
+            return SystemDescriptor(tag=tag)
+        case HeartbeatPlace():
+            return HeartbeatDescriptor()
+        case SwarmPlace(id=swarm, contact_agent_id=contact):
+            return SwarmDescriptor(id=swarm, contact_agent_id=known_agent_id(contact))
+
+
 async def create(call: Call[Nothing, NewAgent]) -> Response:
     body = call.body
-    place = body.descriptor
+    if body.definition is None and not isinstance(body.descriptor, _CONFIGURED):
+        raise UsageError("field 'definition': is missing", details={"field": "definition"})
     agent = await call.engine.create(
         call.owner,
         body.definition,
         name=None if body.name is None else _checked_name(body.name),
         attributes=None if body.attributes is None else _checked_attributes(body.attributes),
-        descriptor=None
-        if place is None
-        else UserDescriptor(
-            connector=place.connector, user_id=place.user_id, channel_id=place.channel_id
-        ),
+        descriptor=None if body.descriptor is None else _descriptor(body.descriptor),
     )
     return answer(agent_detail(call.engine, agent), 201, {"Location": f"/api/agents/{agent.id}"})
 

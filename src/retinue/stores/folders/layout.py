@@ -1,6 +1,6 @@
 """What an agent's folder holds, and how it is read and written.
 
-agents/<id>/descriptor.json    who or what the agent stands for; written once
+agents/<id>/descriptor.json    who or what the agent stands for; only a permanent agent's changes
 agents/<id>/state.json         its state, and the messages that are not in history yet
 agents/<id>/history.jsonl      one record a line; only ever appended to
 agents/<id>/files/             its own files

@@ -289,7 +289,7 @@ class Mirror:
         self._last_seqs[agent_id] = stored.last_seq
         written = [f"{folder}/{STATE}"]
         write_spare(written[0], state_file(stored, cursor))
-        if is_first and not Path(folder, DESCRIPTOR).exists():
+        if _lacks_descriptor(folder, stored, is_first=is_first):
             written.append(f"{folder}/{DESCRIPTOR}")
             write_spare(written[1], stored.descriptor + b"\n")
         return written
@@ -322,3 +322,11 @@ class Mirror:
         path = str(self._data / "mirror.json")
         write_spare(path, msgspec.json.encode(file) + b"\n")
         put_in_place(path)
+
+
+def _lacks_descriptor(folder: str, stored: StoredAgent, *, is_first: bool) -> bool:
+    """Whether it has to be written: nobody's changes but a permanent agent's."""
+    file = Path(folder, DESCRIPTOR)
+    if b'"type":"permanent"' in stored.descriptor:
+        return not file.exists() or file.read_bytes().strip() != stored.descriptor.strip()
+    return is_first and not file.exists()

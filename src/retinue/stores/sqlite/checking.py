@@ -16,6 +16,7 @@ from retinue.errors import (
 )
 from retinue.ids import AgentId, OwnerId
 from retinue.stores.port import Commit, NewAgent, Post
+from retinue.stores.sqlite.redescribing import check_redescription
 from retinue.stores.sqlite.warm import Entry, WarmAgents
 
 Claims = dict[tuple[OwnerId, str], tuple[AgentId, str]]
@@ -52,6 +53,9 @@ class Checks:
         return entry
 
     def commit(self, entry: Entry, commit: Commit) -> None:
+        for new in commit.redescribed:
+            holder = self.existing(new.agent_id, new.owner)
+            check_redescription(self._warm, holder, new.descriptor)
         if entry.epoch != commit.epoch:
             raise FencedError(
                 f"another runner took the agent {entry.id!r} (epoch {entry.epoch}, "
@@ -82,8 +86,11 @@ class Checks:
         created: set[str] = set()
         for new in creates:
             self.new_agent(new)
-            if self._warm.find(new.owner, identity_of(new.descriptor)) is None:
+            found = self._warm.find(new.owner, identity_of(new.descriptor))
+            if found is None:
                 created.add(new.id)
+            elif found.kind == "permanent":
+                raise ConflictError(f"there is a permanent agent of that name: {found.id}")
         keys: Claims = {}
         for post in posts:
             self.post(post, keys, created)

@@ -44,6 +44,7 @@ from retinue.stores.sqlite.operations import (
     SettleRequest,
     SkipTo,
 )
+from retinue.stores.sqlite.redescribing import redescribe, redescribed
 from retinue.stores.sqlite.requests import KnownRequests, item_of_decision
 from retinue.stores.sqlite.restoring import Restored
 from retinue.stores.sqlite.rows import microseconds
@@ -235,10 +236,11 @@ class Group:
         self._replace_state(entry, operation)
         if commit.requests or commit.voids:
             self._ask(draft, commit)
+        for other in redescribed(self._warm, self.batch, commit):
+            self._announce(Draft(other))
         if commit.deliveries:
             self._deliver(entry, commit)
-        if commit.audit:
-            self.batch.note(entry, commit.at, commit.audit)
+        self.batch.note(entry, commit.at, commit.audit)
         return Committed(cursor=self._announce(draft), receipts=receipts)
 
     def _delete(self, owner: OwnerId, agent_id: AgentId) -> None:
@@ -257,11 +259,11 @@ class Group:
         new = restored.new
         if self._warm.get(stored.id) is not None:
             raise ConflictError(f"there is an agent {stored.id!r} already")
-        if self._warm.find(new.owner, identity_of(new.descriptor)) is not None:
+        if self._warm.find(new.owner, restored.identity) is not None:
             raise ConflictError(f"another agent has the identity of {stored.id!r} already")
         self._checks.new_agent(new)
-        draft = Draft(self._insert(new, stored.descriptor, stored.state))
-        entry = draft.entry
+        entry = self._insert(new, restored.identity, stored.descriptor, stored.state)
+        draft = Draft(entry)
         entry.lifecycle = stored.lifecycle
         entry.context_from = stored.context_from
         self.batch.details[entry.number] = entry
@@ -381,23 +383,25 @@ class Group:
         )
 
     def _find_or_create(self, new: NewAgent, drafts: dict[int, Draft]) -> tuple[Entry, bool]:
-        entry = self._warm.find(new.owner, identity_of(new.descriptor))
+        identity = identity_of(new.descriptor)
+        entry = self._warm.find(new.owner, identity)
         if entry is not None:
             return entry, False
-        entry = self._insert(new, encode_descriptor(new.descriptor), encode_state(new.state))
+        descriptor = encode_descriptor(new.descriptor)
+        entry = self._insert(new, identity, descriptor, encode_state(new.state))
         start = StartRecord(seq=1, at=new.state.created_at)
         self._append(entry, [encode_record(start)])
         draft = drafts[entry.number] = Draft(entry)
         draft.records = [start]
         return entry, True
 
-    def _insert(self, new: NewAgent, descriptor: bytes, encoded: bytes) -> Entry:
+    def _insert(self, new: NewAgent, identity: str, descriptor: bytes, encoded: bytes) -> Entry:
         self._counters.agent += 1
         entry = Entry(
             self._counters.agent,
             new.id,
             new.owner,
-            identity_of(new.descriptor),
+            identity,
             new.descriptor,
             new.definition,
             new.state,
@@ -462,6 +466,8 @@ class Group:
         if commit.lifecycle is not None and commit.lifecycle != entry.lifecycle:
             entry.lifecycle = commit.lifecycle
             has_details = True
+            if entry.kind == "permanent":
+                redescribe(self._warm, self.batch, entry, entry.descriptor)
         if commit.definition is not None and commit.definition != entry.definition:
             entry.definition = commit.definition
             has_details = True

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 
 import msgspec
 
-from retinue.agents.descriptor import decode_descriptor
+from retinue.agents.descriptor import decode_descriptor, identity_of
 from retinue.agents.inbox import Item, ItemBody, Sender
 from retinue.agents.request import Request
 from retinue.agents.state import decode_state
@@ -26,6 +26,7 @@ class Restored:
             definition=stored.definition,
             state=decode_state(stored.state),
         )
+        self.identity = identity_of(self.new.descriptor, has_ended=stored.lifecycle != "active")
         self.records = stored.history.splitlines()
         held = msgspec.json.decode(stored.inbox, type=list[HeldItem])
         self.items: list[KeyedItem] = [(entry.item, entry.key, entry.digest) for entry in held]

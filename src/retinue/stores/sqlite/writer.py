@@ -83,7 +83,8 @@ class Needs:
                 self.ids.add(agent_id)
             case Restore(stored=stored):
                 self.ids.add(stored.id)
-                identity = identity_of(decode_descriptor(stored.descriptor))
+                has_ended = stored.lifecycle != "active"
+                identity = identity_of(decode_descriptor(stored.descriptor), has_ended=has_ended)
                 self.identities.add((stored.owner, identity))
             case SettleRequest(agent_id=agent_id, decision=decision):
                 self.ids.add(agent_id)
@@ -105,6 +106,9 @@ class Needs:
             self._add_post(post)
         for new in commit.creates:
             self._add_new(new)
+        for new in commit.redescribed:
+            self.ids.add(new.agent_id)
+            self.identities.add((new.owner, identity_of(new.descriptor)))
 
     def _add_post(self, post: Post) -> None:
         if isinstance(post.to, NewAgent):

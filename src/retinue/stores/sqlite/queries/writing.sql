@@ -90,6 +90,9 @@ SELECT value ->> 0, value ->> 1
 FROM json_each(?1) WHERE true
 ON CONFLICT (source) DO UPDATE SET value = excluded.value;
 
+-- name: redescribe
+UPDATE agents SET identity = ?2, descriptor = ?3 WHERE number = ?1;
+
 -- name: delete_agents
 DELETE FROM agents WHERE number IN (SELECT value FROM json_each(?1));
 

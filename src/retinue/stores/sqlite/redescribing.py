@@ -1,0 +1,37 @@
+"""A descriptor that changes: only a permanent agent's does, and its name is its identity."""
+
+from collections.abc import Iterator
+
+from retinue.agents.descriptor import Descriptor, encode_descriptor, identity_of
+from retinue.errors import ConflictError, TerminatedError
+from retinue.stores.port import Commit
+from retinue.stores.sqlite.batch import Batch
+from retinue.stores.sqlite.warm import Entry, WarmAgents
+
+
+def check_redescription(warm: WarmAgents, entry: Entry, descriptor: Descriptor) -> None:
+    """Raise what the caller has to hear."""
+    if entry.lifecycle != "active":
+        raise TerminatedError(f"the agent {entry.id!r} has ended")
+    holder = warm.find(entry.owner, identity_of(descriptor))
+    if holder is not None and holder is not entry:
+        raise ConflictError(f"another agent has that name already: {holder.id}")
+
+
+def redescribe(warm: WarmAgents, batch: Batch, entry: Entry, descriptor: Descriptor) -> None:
+    """Replace the descriptor; the name of an agent that ended is free for another."""
+    warm.remove(entry)
+    entry.descriptor = descriptor
+    entry.identity = identity_of(descriptor, has_ended=entry.lifecycle != "active")
+    warm.add(entry)
+    row = (entry.number, entry.identity, encode_descriptor(descriptor))
+    batch.statements.append(("redescribe", row))
+
+
+def redescribed(warm: WarmAgents, batch: Batch, commit: Commit) -> Iterator[Entry]:
+    """Replace the descriptors of a commit that was checked; gives whom it changed."""
+    for new in commit.redescribed:
+        entry = warm.get(new.agent_id)
+        assert entry is not None  # it was checked
+        redescribe(warm, batch, entry, new.descriptor)
+        yield entry
