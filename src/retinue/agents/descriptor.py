@@ -125,14 +125,16 @@ def parent_of(descriptor: Descriptor) -> AgentId | None:
             return None
 
 
-def identity_of(descriptor: Descriptor, *, has_ended: bool = False) -> str:
+def identity_of(descriptor: Descriptor, *, ended: AgentId | None = None) -> str:
     """Give the key under which the same descriptor finds the same agent again.
 
     The parts are JSON, so that no part can be chosen to look like another descriptor's key. The
     heartbeat is also the system agent with the tag `heartbeat`: they share one key. A permanent
-    agent's key is its name without case, so that an owner never has two of one name; when it has
-    ended, its name is free.
+    agent's key is its name without case, so that an owner never has two of one name. Of an agent
+    that ended, only a chat keeps its key: what others stood for is free for one that follows.
     """
+    if ended is not None and not isinstance(descriptor, UserDescriptor):
+        return _encoder.encode(["agent", ended]).decode()
     match descriptor:
         case UserDescriptor(connector=connector, user_id=user, channel_id=channel):
             parts = ["user", connector, user, channel]
@@ -143,8 +145,6 @@ def identity_of(descriptor: Descriptor, *, has_ended: bool = False) -> str:
         case SystemDescriptor(tag=tag):
             parts = ["system", tag]
         case SubagentDescriptor(id=agent):
-            parts = ["agent", agent]
-        case PermanentDescriptor(id=agent) if has_ended:
             parts = ["agent", agent]
         case PermanentDescriptor(name=name):
             parts = ["permanent", " ".join(name.split()).casefold()]

@@ -252,7 +252,10 @@ class Store(Protocol):
         ...
 
     async def create(self, new: NewAgent) -> tuple[Agent, bool]:
-        """Find the agent of this identity or create it with its `start` record."""
+        """Find the agent of this identity or create it with its `start` record.
+
+        A terminated agent gives its identity free, unless it is a chat or a subagent.
+        """
         ...
 
     async def claim(self, agent_id: AgentId) -> Snapshot:

@@ -8,9 +8,13 @@ import pytest
 
 from retinue.agents.descriptor import (
     CronDescriptor,
+    Descriptor,
     HeartbeatDescriptor,
+    PermanentDescriptor,
     SubagentDescriptor,
+    SwarmDescriptor,
     SystemDescriptor,
+    kind_of,
 )
 from retinue.agents.state import AgentState
 from retinue.errors import (
@@ -133,6 +137,34 @@ class StoreContract(StoreReadingContract):
         with pytest.raises(TerminatedError):
             await store.admit(post(new_agent(chat("a"))))
         assert list(await store.open_items(LOCAL_OWNER, agent.id)) == []
+
+    @pytest.mark.parametrize(
+        "descriptor",
+        [
+            CronDescriptor(id="daily"),
+            HeartbeatDescriptor(),
+            SystemDescriptor(tag="keeper"),
+            SwarmDescriptor(id="s", contact_agent_id=AgentId("a")),
+            PermanentDescriptor(
+                id=AgentId("p"), name="Ada", description="Counts.", system_prompt="Count."
+            ),
+        ],
+        ids=kind_of,
+    )
+    async def test_a_new_agent_takes_the_name_of_a_terminated_one(
+        self, store: Store, descriptor: Descriptor
+    ) -> None:
+        first, _ = await store.create(new_agent(descriptor))
+        runner = await Runner.claim(store, first.id)
+        await runner.commit(replace(runner.step(), lifecycle="terminated"))
+        assert await store.find(LOCAL_OWNER, descriptor) is None
+        receipt = await store.admit(post(new_agent(descriptor)))
+        assert receipt.is_new_agent
+        assert receipt.agent_id != first.id
+        found = await store.find(LOCAL_OWNER, descriptor)
+        assert found is not None
+        assert (found.id, found.lifecycle) == (receipt.agent_id, "active")
+        assert (await store.agent(LOCAL_OWNER, first.id)).lifecycle == "terminated"
 
     async def test_the_same_key_gives_the_first_item_as_it_is_now(self, store: Store) -> None:
         agent, _ = await store.create(new_agent())

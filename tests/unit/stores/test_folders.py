@@ -11,6 +11,7 @@ from typing import Any
 import msgspec
 import pytest
 
+from retinue.agents.descriptor import CronDescriptor
 from retinue.errors import StoreDamagedError
 from retinue.ids import LOCAL_OWNER, AgentId
 from retinue.messages import UnknownRecord
@@ -241,6 +242,24 @@ async def test_an_unreadable_folder_is_named_and_its_place_kept(
             await again.store.create(new_agent(chat("bad")))
     await again.close()
     assert (home.folder(bad.id) / file).read_bytes() == content
+
+
+async def test_a_terminated_agent_and_its_successor_both_come_back(home: Home) -> None:
+    daily = CronDescriptor(id="daily")
+    first, _ = await home.store.create(new_agent(daily))
+    runner = await Runner.claim(home.store, first.id)
+    await runner.commit(msgspec.structs.replace(runner.step(), lifecycle="terminated"))
+    second = await home.store.admit(post(new_agent(daily), "report"))
+    rebuilt = await home.again()
+    try:
+        assert rebuilt.report is not None
+        assert (rebuilt.report.agents, list(rebuilt.report.problems)) == (2, [])
+        assert (await rebuilt.store.agent(LOCAL_OWNER, first.id)).lifecycle == "terminated"
+        found = await rebuilt.store.find(LOCAL_OWNER, daily)
+        assert found is not None
+        assert found.id == second.agent_id
+    finally:
+        await rebuilt.close()
 
 
 async def test_an_empty_database_file_is_a_lost_database(home: Home) -> None:

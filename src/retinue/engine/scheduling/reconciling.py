@@ -9,13 +9,17 @@ from msgspec.structs import replace
 from retinue.agents.schedule import Schedule, check, next_due
 from retinue.agents.watch import Watch
 from retinue.clock import Clock
-from retinue.engine.scheduling.schedules import Schedules
+from retinue.engine.scheduling.schedules import Schedules, next_after_change
 from retinue.errors import RetinueError, UsageError
 from retinue.ids import LOCAL_OWNER, ScheduleId
 from retinue.settings.sections import CronSettings, slug_of
-from retinue.stores.schedule_port import StoredSchedule
 
 logger = logging.getLogger(__name__)
+
+_TAKEN = (
+    "retinue.toml: cron %r is not taken over: a schedule of this id, %r, was made elsewhere; "
+    "give the entry another id, or delete that schedule"
+)
 
 
 async def reconcile(schedules: Schedules, clock: Clock) -> None:
@@ -26,12 +30,17 @@ async def reconcile(schedules: Schedules, clock: Clock) -> None:
     for stored in await store.all(LOCAL_OWNER):
         schedule = stored.schedule
         new = wanted.pop(schedule.id, None)
-        if new is None:
-            if schedule.source == "settings":
-                await store.remove(LOCAL_OWNER, schedule.id)
-        elif _is_other(stored, new):
-            next_at = None if new.is_paused else next_due(new, now)
-            await store.replace(new, next_at, revision=stored.revision)
+        if schedule.source != "settings":
+            if new is not None:
+                logger.error(_TAKEN, schedule.id, schedule.title)
+        elif new is None:
+            await store.remove(LOCAL_OWNER, schedule.id)
+        else:
+            after = _merged(schedule, new)
+            if after != schedule:
+                await store.replace(
+                    after, next_after_change(stored, after, now), revision=stored.revision
+                )
     for new in wanted.values():
         await store.add(new, None if new.is_paused else next_due(new, now))
 
@@ -71,10 +80,6 @@ def _schedule(entry: CronSettings, timezone: str, now: datetime) -> Schedule:
     )
 
 
-def _is_other(stored: StoredSchedule, new: Schedule) -> bool:
-    """Whether the file says something new; a pause that was set elsewhere is left alone."""
-    before = stored.schedule
-    same_pause = before.is_paused or new.is_paused
-    return replace(before, is_paused=same_pause) != replace(
-        new, is_paused=same_pause, created_at=before.created_at
-    )
+def _merged(before: Schedule, new: Schedule) -> Schedule:
+    """What the file says; a pause that was set elsewhere is left alone."""
+    return replace(new, is_paused=before.is_paused or new.is_paused, created_at=before.created_at)

@@ -177,7 +177,7 @@ class Schedules:
         await self._check_names(after)
         mark = await self._first_mark(after, now) if after.watch != before.watch else None
         done = await self.store.replace(
-            after, _next_at(stored, after, now), revision=stored.revision
+            after, next_after_change(stored, after, now), revision=stored.revision
         )
         if mark is not None:
             await self.store.remember(after.owner, mark_key(after.id), mark)
@@ -264,7 +264,8 @@ def _merged(before: Schedule, changes: ScheduleChanges, now: datetime) -> Schedu
     return replace(before, **given)
 
 
-def _next_at(stored: StoredSchedule, after: Schedule, now: datetime) -> datetime | None:
+def next_after_change(stored: StoredSchedule, after: Schedule, now: datetime) -> datetime | None:
+    """When a changed schedule is due: other times count anew, the same ones go on."""
     before = stored.schedule
     if after.is_paused:
         return None

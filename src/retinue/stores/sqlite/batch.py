@@ -56,6 +56,7 @@ class Batch:
         self.audit: list[tuple[Any, ...]] = []
         self.offsets: dict[str, str] = {}
         self.deleted: list[int] = []
+        self.renamed: list[tuple[int, str]] = []  # agents that gave their identity free
         self.statements: list[tuple[str, Any]] = []
 
     def note(self, entry: Entry, at: datetime, lines: Iterable[AuditLine]) -> None:
@@ -71,10 +72,12 @@ class Batch:
     @property
     def is_unusual(self) -> bool:
         """Whether it takes more than one statement, and therefore a transaction around them."""
-        return bool(self.audit or self.offsets or self.deleted or self.statements)
+        return bool(self.audit or self.offsets or self.deleted or self.renamed or self.statements)
 
     def write(self, connection: sqlite3.Connection) -> None:
         """Write everything; later statements may rely on the rows of earlier ones."""
+        for row in self.renamed:  # before others take what is free now
+            connection.execute(WRITING["rename_agent"], row)
         if self.changes or self.details or self.deliveries:
             connection.execute(WRITING["write_batch"], self._parts())
         if self.is_unusual:

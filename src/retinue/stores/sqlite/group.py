@@ -44,7 +44,7 @@ from retinue.stores.sqlite.operations import (
     SettleRequest,
     SkipTo,
 )
-from retinue.stores.sqlite.redescribing import redescribe, redescribed
+from retinue.stores.sqlite.redescribing import redescribed
 from retinue.stores.sqlite.requests import KnownRequests, item_of_decision
 from retinue.stores.sqlite.restoring import Restored
 from retinue.stores.sqlite.rows import microseconds
@@ -466,8 +466,8 @@ class Group:
         if commit.lifecycle is not None and commit.lifecycle != entry.lifecycle:
             entry.lifecycle = commit.lifecycle
             has_details = True
-            if entry.kind == "permanent":
-                redescribe(self._warm, self.batch, entry, entry.descriptor)
+            self._warm.rename(entry, identity_of(entry.descriptor, ended=entry.id))
+            self.batch.renamed.append((entry.number, entry.identity))
         if commit.definition is not None and commit.definition != entry.definition:
             entry.definition = commit.definition
             has_details = True

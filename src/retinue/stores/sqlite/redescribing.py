@@ -22,7 +22,9 @@ def redescribe(warm: WarmAgents, batch: Batch, entry: Entry, descriptor: Descrip
     """Replace the descriptor; the name of an agent that ended is free for another."""
     warm.remove(entry)
     entry.descriptor = descriptor
-    entry.identity = identity_of(descriptor, has_ended=entry.lifecycle != "active")
+    entry.identity = identity_of(
+        descriptor, ended=entry.id if entry.lifecycle != "active" else None
+    )
     warm.add(entry)
     row = (entry.number, entry.identity, encode_descriptor(descriptor))
     batch.statements.append(("redescribe", row))

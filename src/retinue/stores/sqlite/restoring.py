@@ -26,7 +26,7 @@ class Restored:
             definition=stored.definition,
             state=decode_state(stored.state),
         )
-        self.identity = identity_of(self.new.descriptor, has_ended=stored.lifecycle != "active")
+        self.identity = stored_identity(stored)
         self.records = stored.history.splitlines()
         held = msgspec.json.decode(stored.inbox, type=list[HeldItem])
         self.items: list[KeyedItem] = [(entry.item, entry.key, entry.digest) for entry in held]
@@ -34,6 +34,11 @@ class Restored:
         self.items.sort(key=lambda entry: entry[0].seq)
         self.requests = msgspec.json.decode(stored.requests, type=list[Request])
         self.deliveries = msgspec.json.decode(stored.outbox, type=list[NewDelivery])
+
+
+def stored_identity(stored: StoredAgent) -> str:
+    ended = stored.id if stored.lifecycle != "active" else None
+    return identity_of(decode_descriptor(stored.descriptor), ended=ended)
 
 
 def _ended_items(stored: StoredAgent, records: Sequence[bytes]) -> Iterator[KeyedItem]:

@@ -178,6 +178,12 @@ class WarmAgents:
         self._by_id.pop(entry.id, None)
         self._by_identity.pop((entry.owner, entry.identity), None)
 
+    def rename(self, entry: Entry, identity: str) -> None:
+        """Free the identity that the agent had."""
+        self._by_identity.pop((entry.owner, entry.identity), None)
+        entry.identity = identity
+        self._by_identity[entry.owner, identity] = entry
+
     def clear(self) -> None:
         """Forget the agents, but not which places stay empty."""
         self._by_id.clear()

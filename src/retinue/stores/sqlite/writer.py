@@ -8,7 +8,7 @@ from queue import Empty, SimpleQueue
 
 import msgspec
 
-from retinue.agents.descriptor import decode_descriptor, identity_of
+from retinue.agents.descriptor import identity_of
 from retinue.errors import RetinueError, StoreDamagedError, StoreFullError
 from retinue.failpoints import IS_ARMED, reach
 from retinue.stores.port import Change, Commit, NewAgent, Post
@@ -34,6 +34,7 @@ from retinue.stores.sqlite.operations import (
 )
 from retinue.stores.sqlite.queries import READING, WRITING
 from retinue.stores.sqlite.requests import KnownRequests
+from retinue.stores.sqlite.restoring import stored_identity
 from retinue.stores.sqlite.rows import item_of
 from retinue.stores.sqlite.schedules import KnownSchedules
 from retinue.stores.sqlite.warm import WarmAgents
@@ -83,9 +84,7 @@ class Needs:
                 self.ids.add(agent_id)
             case Restore(stored=stored):
                 self.ids.add(stored.id)
-                has_ended = stored.lifecycle != "active"
-                identity = identity_of(decode_descriptor(stored.descriptor), has_ended=has_ended)
-                self.identities.add((stored.owner, identity))
+                self.identities.add((stored.owner, stored_identity(stored)))
             case SettleRequest(agent_id=agent_id, decision=decision):
                 self.ids.add(agent_id)
                 self.requests.add(decision.request_id)

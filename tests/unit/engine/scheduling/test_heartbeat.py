@@ -249,3 +249,16 @@ async def test_a_day_in_which_nothing_happens_calls_no_model(
     assert silent.requests == []
     assert (await kit.store.facts()).items_open == 0
     assert await kit.store.find(LOCAL_OWNER, HeartbeatDescriptor()) is None
+
+
+async def test_the_heartbeat_goes_on_with_a_new_agent_after_its_own_was_terminated(
+    start: Start, clock: FakeClock, folder: Path
+) -> None:
+    write(folder, "mail", "Look at the mail.", every="30m")
+    kit = await start(Silent().model, clock=clock)
+    await batches(kit, 1)
+    first = await heartbeat_agent(kit)
+    await kit.engine.terminate(LOCAL_OWNER, first.id)
+    await pass_minutes(clock, 30)
+    await batches(kit, 2)
+    assert (await heartbeat_agent(kit)).id != first.id

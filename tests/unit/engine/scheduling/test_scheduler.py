@@ -316,3 +316,18 @@ async def test_a_deleted_schedule_fires_no_more(start: Start, clock: FakeClock) 
     await make(kit, "Other")
     assert list(await slots(kit)) == []
     assert silent.requests == []
+
+
+async def test_a_schedule_goes_on_with_a_new_agent_after_its_own_was_terminated(
+    start: Start, clock: FakeClock
+) -> None:
+    kit = await start(Silent().model, clock=clock)
+    await make(kit)
+    await pass_time(kit, clock)
+    await ended(kit)
+    first = await cron_agent(kit)
+    await kit.engine.terminate(LOCAL_OWNER, first.id)
+    await pass_time(kit, clock)
+    await ended(kit, 2)
+    assert await statuses(kit) == ["fired", "fired"]
+    assert (await cron_agent(kit)).id != first.id

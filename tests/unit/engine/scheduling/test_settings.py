@@ -11,7 +11,15 @@ from retinue.settings import load_settings
 from retinue.testing.clock import FakeClock
 from retinue.testing.kit import Kit
 from tests.unit.engine.conftest import Start
-from tests.unit.engine.scheduling.support import Silent, ended, make, pass_time, statuses
+from tests.unit.engine.scheduling.support import (
+    Silent,
+    cron_agent,
+    ended,
+    make,
+    pass_time,
+    statuses,
+    system_texts,
+)
 
 REPORT = """
 timezone = "Europe/Berlin"
@@ -105,3 +113,42 @@ def test_two_entries_of_one_name_are_refused(tmp_path: Path) -> None:
     (tmp_path / "retinue.toml").write_text(REPORT + REPORT.split("\n", 2)[2], encoding="utf-8")
     with pytest.raises(UsageError, match="'report' is used twice"):
         load_settings(tmp_path, {})
+
+
+HOURLY = REPORT.replace("0 8 * * MON-FRI", "0 * * * *") + 'catchUp = "once"\n'
+
+
+async def test_an_entry_does_not_take_the_place_of_a_schedule_that_was_made_elsewhere(
+    start: Start, clock: FakeClock, caplog: pytest.LogCaptureFixture
+) -> None:
+    kit = await start(Silent().model, clock=clock)
+    mine = await make(kit, "Report", prompt="Mine.")
+    await restart_with(kit, REPORT)
+    assert list(await kit.engine.schedules.all(LOCAL_OWNER)) == [mine]
+    assert "cron 'report' is not taken over" in caplog.text
+
+
+async def test_an_entry_reworded_while_the_server_was_down_still_makes_up_for_its_time(
+    start: Start, clock: FakeClock, tmp_path: Path
+) -> None:
+    kit = await start_with(start, tmp_path, HOURLY, clock)
+    await kit.engine.stop()
+    await kit.store.close()
+    clock.advance(5 * 3600)
+    (tmp_path / "retinue.toml").write_text(HOURLY.replace("Write", "Rewrite"), encoding="utf-8")
+    await kit.open()
+    await ended(kit, 1, "report")
+    (text,) = await system_texts(kit, await cron_agent(kit, "report"))
+    assert "Rewrite the report." in text
+
+
+async def test_an_entry_that_a_person_paused_stays_paused_when_it_is_reworded(
+    start: Start, clock: FakeClock, tmp_path: Path
+) -> None:
+    kit = await start_with(start, tmp_path, HOURLY, clock)
+    report = ScheduleId("report")
+    await kit.engine.schedules.change(LOCAL_OWNER, report, ScheduleChanges(is_paused=True))
+    await restart_with(kit, HOURLY.replace("Write", "Rewrite"))
+    stored = await kit.engine.schedules.get(LOCAL_OWNER, report)
+    assert (stored.schedule.prompt, stored.schedule.is_paused) == ("Rewrite the report.", True)
+    assert stored.next_at is None

@@ -167,6 +167,9 @@ SELECT
     coalesce((SELECT max(number) FROM items), 0),
     coalesce((SELECT max(cursor) FROM changes), 0);
 
+-- name: rename_agent
+UPDATE agents SET identity = ?2 WHERE number = ?1;
+
 -- name: set_aside
 INSERT INTO set_aside (id, owner, identity, reason) VALUES (?1, ?2, ?3, ?4)
 ON CONFLICT (id) DO UPDATE
