@@ -58,7 +58,7 @@ class Suspension(Struct, frozen=True, kw_only=True, rename="camel", omit_default
         answer = item.body.answer
         if answer is None or answer.call != self.call:
             return False
-        if answer.request != self.request and answer.request is not None:
+        if answer.request != self.request:
             return False
         return self.item is None or item.body.about in (None, self.item)
 
@@ -114,6 +114,9 @@ class AgentState(Struct, frozen=True, kw_only=True, rename="camel", omit_default
     attributes: dict[str, Any] = {}
     model: str | None = None  # chosen for this agent; else the definition's
     grants: list[str] = []
+    unwanted: list[
+        ItemId
+    ] = []  # asked of others and withdrawn: an answer that crosses that is late
     approvals: list[str] = []  # digests of calls that may run once without being asked about
     tokens: TokenSnapshot | None = None
     stats: dict[str, dict[str, TokenStats]] = {}

@@ -21,7 +21,7 @@ from retinue.engine.stopping import (
     TurnEnds,
     judge,
 )
-from retinue.ids import CallId
+from retinue.ids import CallId, ItemId
 from retinue.messages import AssistantRecord, CallPart, ToolRecord
 
 Pressure = Literal["low", "warning", "critical", "full"]
@@ -44,6 +44,7 @@ class View(Struct, frozen=True, kw_only=True):
     turn: Turn | None
     waiting: Sequence[Item]  # in order of admission
     open_calls: Sequence[CallPart]
+    unwanted: Sequence[ItemId] = ()  # asked of others, and withdrawn
     answer: AssistantRecord | None  # the last response, when it ends a turn
     rules: Rules | None = None  # of the acting side, where an answer in words is not all there is
     pressure: Pressure
@@ -123,6 +124,12 @@ class PutOff(Struct, frozen=True, kw_only=True):
     suspended: Sequence[Suspension]
 
 
+class Discard(Struct, frozen=True, kw_only=True):
+    """Drop answers that crossed the withdrawal of what they answer."""
+
+    answers: Sequence[Item]
+
+
 class Withdraw(Struct, frozen=True, kw_only=True):
     """Drop items that their senders no longer want."""
 
@@ -187,6 +194,7 @@ Action = (
     | Settle
     | TimeOut
     | PutOff
+    | Discard
     | Withdraw
     | End
     | Switch
@@ -215,6 +223,10 @@ def next_action(view: View) -> Action:
         moves = [item for item in view.waiting if item.kind == "switch"]
         if moves:
             return Switch(moves=moves)
+    if view.unwanted and view.waiting:
+        late = [i for i in view.waiting if i.kind == "answer" and i.body.about in view.unwanted]
+        if late:
+            return Discard(answers=late)
     return _begin(view) if view.turn is None else _go_on(view, view.turn)
 
 
@@ -239,21 +251,21 @@ def _begin(view: View) -> Action:
 
 
 def _first_together(waiting: Sequence[Item]) -> Sequence[Item]:
-    """What begins a turn together: a delegated item with nothing but notices, or all the others.
+    """What begins a turn together: a delegated item alone, or all the others.
 
     An answer that one agent asked for must not be made of what a person wrote meanwhile, nor the
     other way round.
     """
     first = next(item for item in waiting if not item.silent)
     if first.is_delegated:
-        return [item for item in waiting if item is first or item.kind != "message"]
+        return [item for item in waiting if item is first or item.silent]
     return [item for item in waiting if not item.is_delegated]
 
 
 def _joining(waiting: Sequence[Item], turn: Turn) -> Sequence[Item]:
     """What joins a turn that is going on."""
     if turn.is_delegated:
-        return [item for item in waiting if item.kind != "message"]
+        return [item for item in waiting if item.silent]
     return [item for item in waiting if not item.is_delegated]
 
 
@@ -288,26 +300,32 @@ def _limit(rules: Rules, turn: Turn) -> EndRun | None:
     return None
 
 
-def _resume(view: View, turn: Turn) -> Action:
-    """What to do while calls wait for their results."""
+def runnable_calls(open_calls: Sequence[CallPart], turn: Turn) -> Sequence[CallPart]:
+    """Calls that wait for nobody; a call that a person decides about holds those after it."""
     suspended = {suspension.call: suspension for suspension in turn.suspended}
-    answers = [i for i in view.waiting if any(s.is_settled_by(i) for s in turn.suspended)]
-    if answers:
-        return Settle(answers=answers)
     runnable: list[CallPart] = []
-    for call in view.open_calls:
+    for call in open_calls:
         suspension = suspended.get(call.id)
         if suspension is None:
             runnable.append(call)
         elif suspension.holds:
             break
+    return runnable
+
+
+def _resume(view: View, turn: Turn) -> Action:
+    """What to do while calls wait for their results."""
+    answers = [i for i in view.waiting if any(s.is_settled_by(i) for s in turn.suspended)]
+    if answers:
+        return Settle(answers=answers)
+    runnable = runnable_calls(view.open_calls, turn)
     if runnable:
         return RunTools(calls=runnable, in_doubt=runnable[0] if view.is_in_doubt else None)
     late = [s for s in turn.suspended if s.until is not None and s.until <= view.now]
     if late:
         return TimeOut(suspended=late)
     is_undecided = all(suspension.holds for suspension in turn.suspended)
-    if is_undecided and any(not item.silent for item in _joining(view.waiting, turn)):
+    if is_undecided and any(not item.silent for item in view.waiting):
         return PutOff(suspended=turn.suspended)
     return Wait(until=min((s.until for s in turn.suspended if s.until is not None), default=None))
 

@@ -5,15 +5,13 @@ from collections.abc import Iterable, Sequence
 from msgspec import structs
 
 from retinue.agents.inbox import Item, ItemBody, Sender
+from retinue.engine.reporting import WITHDRAWN
 from retinue.engine.steps import close_calls
 from retinue.engine.warm import Draft, Warm
 from retinue.ids import ItemId, new_item_id
 from retinue.messages import NoteRecord
 from retinue.stores.port import Agent, AuditLine, FateChange, NewItem, Post
 from retinue.stores.request_port import Voiding
-
-WITHDRAWN = "withdrawn"
-"""The reason of items that their senders took back: they need no notice."""
 
 
 def withdrawn(draft: Draft, warm: Warm, withdrawals: Sequence[Item]) -> None:

@@ -20,8 +20,9 @@ from retinue.ids import AgentId, new_item_id
 from retinue.messages import AnyRecord, AssistantRecord, ThinkingPart, ToolRecord
 from retinue.stores.port import FateChange, NewItem, Post, Store
 
+WITHDRAWN = "withdrawn"
+"""The reason of items that their senders took back."""
 _UNREPORTED = frozenset({"answer", "withdrawal", "ending", "switch"})
-_QUIET_REASONS = frozenset({"withdrawn"})
 
 
 class Reporter:
@@ -36,7 +37,7 @@ class Reporter:
         posts: list[Post] = []
         told: set[AgentId] = set()
         for change in draft.fates:
-            if not is_final(change.fate) or change.reason in _QUIET_REASONS:
+            if not is_final(change.fate) or _is_withdrawn(change):
                 continue
             item = warm.running.get(change.item_id) or _waiting(warm, change)
             if item is None or item.silent:
@@ -74,7 +75,7 @@ class Reporter:
                 return None
             text = reply_text(_record(warm, draft, change.reply_seq))
             if not text.strip():
-                return None
+                text = f"{title_of(warm)} has finished without saying anything."
         elif item.kind in _UNREPORTED and change.fate != "failed":
             return None
         else:
@@ -131,6 +132,11 @@ class Reporter:
         if thoughts:
             result["thinkingText"] = thoughts[: self._limits.tool_output_characters]
         return result
+
+
+def _is_withdrawn(change: FateChange) -> bool:
+    """Whether its sender took it back, and so knows."""
+    return change.fate == "cancelled" and change.reason == WITHDRAWN
 
 
 def session_of(warm: Warm) -> dict[str, Any]:

@@ -10,6 +10,7 @@ from retinue.engine.actions import (
     Answered,
     CallModel,
     Compact,
+    Discard,
     Drain,
     End,
     EndRun,
@@ -29,6 +30,7 @@ from retinue.engine.actions import (
     Wait,
     Withdraw,
     next_action,
+    runnable_calls,
 )
 from retinue.engine.calling import ModelCaller
 from retinue.engine.committing import Committer, Interrupted
@@ -48,14 +50,24 @@ from retinue.engine.warm import (
     Terminate,
     Warm,
 )
-from retinue.errors import StoreError, TerminatedError
+from retinue.errors import ConflictError, StoreError, TerminatedError
 from retinue.stores.port import Store
 from retinue.tools.port import FileTrees
 
 logger = logging.getLogger(__name__)
 
 Written = (
-    Drain | Note | Settle | TimeOut | PutOff | SwitchSides | Remind | Withdraw | Switch | Answered
+    Drain
+    | Note
+    | Settle
+    | TimeOut
+    | PutOff
+    | SwitchSides
+    | Remind
+    | Discard
+    | Withdraw
+    | Switch
+    | Answered
 )
 
 
@@ -161,7 +173,9 @@ class Runner:
         """
         turn = warm.state.turn
         now = self._clock.now()
-        if turn is None or (turn.retry_at is not None and turn.retry_at > now) or turn.suspended:
+        if turn is None or (turn.retry_at is not None and turn.retry_at > now):
+            return
+        if turn.suspended and not runnable_calls(warm.history.open_calls, turn):
             return
         if self.is_suspect(warm) and not turn.on_trial:
             return
@@ -184,6 +198,7 @@ class Runner:
             turn=turn,
             waiting=warm.waiting,
             open_calls=open_calls,
+            unwanted=state.unwanted,
             answer=warm.history.answer,
             rules=self._equipment.rules(warm, turn) if turn and not open_calls else None,
             pressure=pressure,
@@ -245,6 +260,9 @@ class Runner:
             case Remind():
                 name = "remind"
                 sides.reminded(draft, action.text, is_dual=action.is_dual)
+            case Discard():
+                name = "discard"
+                suspending.discarded(draft, action.answers)
             case Withdraw():
                 name = "withdraw"
                 ending.withdrawn(draft, warm, action.withdrawals)
@@ -264,6 +282,16 @@ class Runner:
         draft = self._committer.draft(warm)
         sides.run_ended(draft, warm, action, files, self._committer.connectors)
         await self._committer.commit(warm, draft, "run")
+
+    async def _delete(self, warm: Warm) -> None:
+        try:
+            await self._store.delete(warm.owner, warm.id)
+        except ConflictError:  # somebody asked it for something at the last moment
+            draft = await self._ended(warm, "it was deleted")
+            await self._committer.commit_now(warm, draft, "end")
+            await self._clear(warm)
+            await self._store.delete(warm.owner, warm.id)
+        warm.is_deleted = True
 
     async def _concerns_others(self, warm: Warm) -> bool:
         turn = warm.state.turn
@@ -338,8 +366,7 @@ class Runner:
                     draft = await self._ended(warm, "it was deleted")
                     await self._committer.commit_now(warm, draft, "end")
                     await self._clear(warm)
-                await self._store.delete(warm.owner, warm.id)
-                warm.is_deleted = True
+                await self._delete(warm)
             case _:
                 assert_never(order)
         return True

@@ -212,7 +212,11 @@ def ran(draft: Draft, call: CallPart, result: CallResult) -> None:
         draft.posts.extend(result.posts)
         turn = draft.state.turn
         assert turn is not None
-        told = [post.to.id if isinstance(post.to, NewAgent) else post.to for post in result.posts]
+        told = [
+            post.to.id if isinstance(post.to, NewAgent) else post.to
+            for post in result.posts
+            if not post.item.silent
+        ]
         messaged = list(dict.fromkeys([*turn.messaged, *told]))
         draft.state = structs.replace(draft.state, turn=structs.replace(turn, messaged=messaged))
 

@@ -19,6 +19,7 @@ PUT_OFF = (
     "Nobody has decided about this yet: it is pending, not denied. You will be told the decision "
     "in a message of its own; go on with other work until then."
 )
+_REMEMBERED = 64  # withdrawn items; an answer that crosses the withdrawal comes within moments
 HELD_BACK = "Not run: an earlier call of the same response waits for a decision."
 
 
@@ -95,6 +96,10 @@ def release(draft: Draft, warm: Warm, reason: str) -> None:
     requests = [s.request for s in turn.suspended if s.request is not None]
     if requests:
         draft.voids = Voiding(reason=reason, requests=requests)
+    withdrawn = [s.item for s in turn.suspended if s.item is not None]
+    if withdrawn:
+        unwanted = [*draft.state.unwanted, *withdrawn][-_REMEMBERED:]
+        draft.state = structs.replace(draft.state, unwanted=unwanted)
     for suspension in turn.suspended:
         if suspension.agent_id is not None and suspension.item is not None:
             item = NewItem(
@@ -121,6 +126,12 @@ def unheard(draft: Draft, warm: Warm, is_meant: Callable[[Item], bool]) -> None:
             grants = item.body.answer.grants if item.body.answer is not None else []
             held = list(dict.fromkeys([*draft.state.grants, *grants]))
             draft.state = structs.replace(draft.state, grants=held)
+
+
+def discarded(draft: Draft, items: Sequence[Item]) -> None:
+    """Nobody wants to know any more, and nobody is woken."""
+    reason = "nobody waits for it any more"
+    draft.fates += [FateChange(item_id=i.id, fate="cancelled", reason=reason) for i in items]
 
 
 def waits_for(turn: Turn) -> WaitReason | None:

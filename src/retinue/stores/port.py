@@ -267,7 +267,10 @@ class Store(Protocol):
         ...
 
     async def delete(self, owner: OwnerId, agent_id: AgentId) -> None:
-        """Forget the agent, its items, history and outbox; its identity becomes free."""
+        """Forget the agent, its items, history and outbox; its identity becomes free.
+
+        Raises `ConflictError` while other agents wait for its answers.
+        """
         ...
 
     # -- reading, always within one owner

@@ -5,16 +5,25 @@ from datetime import timedelta
 from typing import cast
 
 import pytest
+from msgspec import structs
 
 from retinue.agents.descriptor import SubagentDescriptor
+from retinue.agents.inbox import Answer as ItemAnswer
 from retinue.agents.inbox import ItemBody, ReplyTo, Sender
 from retinue.agents.state import AgentState
 from retinue.engine.tooling import CallContext
-from retinue.errors import ModelError, TerminatedError
-from retinue.ids import LOCAL_OWNER, AgentId, RequestId, new_agent_id, new_item_id
+from retinue.errors import ConflictError, ModelError, TerminatedError
+from retinue.ids import (
+    LOCAL_OWNER,
+    AgentId,
+    CallId,
+    RequestId,
+    new_agent_id,
+    new_item_id,
+)
 from retinue.models.port import ModelRequest
 from retinue.models.scripted import Answer, Call, Reply
-from retinue.stores.port import Agent, NewAgent, NewItem, Post, Receipt
+from retinue.stores.port import Agent, Commit, NewAgent, NewItem, Post, Receipt
 from retinue.testing.kit import Kit
 from retinue.tools.function import tool
 from retinue.tools.port import Pending, ToolContext
@@ -298,6 +307,137 @@ async def test_a_delegated_message_and_a_persons_words_do_not_share_an_answer(st
     assert (await kit.outcome(mine)).reply == "re mine"
     assert (await kit.outcome(asked)).reply == "heard re task 0"
     assert (await kit.outcome(more)).reply == "re mine too"
+
+
+async def test_a_person_is_answered_while_a_delegated_turn_waits_for_a_decision(
+    start: Start,
+) -> None:
+    peers: list[Agent] = []
+
+    def script(request: ModelRequest) -> Answer:
+        text = last_said(request)
+        if text == "go":
+            return asks(peers[0])
+        return calls("permit") if text == "task 0" else f"re {text}"
+
+    kit = await start(script, tools=[delegate, permit])
+    caller, target = await kit.agent(), await kit.agent()
+    peers.append(target)
+    asked = await kit.post(caller, "go")
+    await until(lambda: waits_for_decision(kit, target))
+    assert (await kit.ask(target, "and me?")).reply == "re and me?"
+    assert "not denied" in (await kit.outcome(asked)).reply
+
+
+async def test_a_notice_does_not_become_part_of_an_answer_to_another_agent(start: Start) -> None:
+    peers: list[Agent] = []
+    gate = Gate()
+
+    def script(request: ModelRequest) -> Answer:
+        text = last_said(request)
+        if text == "go":
+            return asks(peers[0])
+        if text.startswith("{"):
+            return f"heard {json.loads(text)['response']}"
+        return Reply(text=f"re {text}", before=gate if text == "task 0" else None)
+
+    kit = await start(script, tools=[delegate])
+    caller, target = await kit.agent(), await kit.agent()
+    peers.append(target)
+    asked = await kit.post(caller, "go")
+    await gate.reached.wait()
+    await kit.post_system(target, "news for your chat")
+    gate.opened.set()
+    assert (await kit.outcome(asked)).reply == "heard re task 0"
+    await kinds_until(
+        kit,
+        target,
+        'assistant re <system_message origin="peer">news for your chat</system_message>',
+    )
+
+
+async def test_an_answer_that_crosses_its_withdrawal_wakes_nobody(start: Start) -> None:
+    def script(request: ModelRequest) -> Answer:
+        return "woken" if "system_message" in last_said(request) else "hello"
+
+    kit = await start(script)
+    agent = await kit.agent()
+    await kit.ask(agent, "hi")
+    state = (await kit.fresh(agent)).state
+    asked = new_item_id()
+    snapshot = await kit.store.claim(agent.id)
+    await kit.store.commit(
+        Commit(
+            agent_id=agent.id,
+            epoch=snapshot.epoch,
+            at=kit.stage.clock.now(),
+            state=structs.replace(state, unwanted=[asked]),
+        )
+    )
+    await kit.restart()
+    late = NewItem(
+        id=new_item_id(),
+        kind="answer",
+        body=ItemBody(
+            text="too late",
+            sender=Sender(type="agent", id="peer"),
+            answer=ItemAnswer(call=CallId("c1"), text="too late"),
+            about=asked,
+        ),
+        admitted_at=kit.stage.clock.now(),
+    )
+    receipt = await kit.store.admit(Post(to=agent.id, item=late, owner=agent.owner))
+    assert (await kit.outcome(receipt)).item.fate == "cancelled"
+    assert (await kit.kinds(agent))[-1] == "assistant hello"
+
+
+async def test_a_child_that_said_nothing_or_only_whispered_is_still_reported(start: Start) -> None:
+    def script(request: ModelRequest) -> Answer:
+        text = last_said(request)
+        if text == "work":
+            return Reply(
+                calls=[Call(name="send_agent_message", arguments={"text": "hm", "silent": True})]
+            )
+        return "noted" if "system_message" in text else "the result"
+
+    kit = await start(script, collaborates=True)
+    parent = await kit.agent()
+    child = await child_of(kit, parent)
+    await kit.ask(child, "work")
+    kinds = await kinds_until(kit, parent, "assistant noted")
+    assert [k for k in kinds if k.startswith("system")] == ["system hm", "system the result"]
+
+
+async def test_a_failure_whose_reason_is_a_single_word_is_reported(start: Start) -> None:
+    def script(request: ModelRequest) -> Answer:
+        if "system_message" in last_said(request):
+            return "sorry"
+        return Reply(error=ModelError("withdrawn", is_retryable=False))
+
+    kit = await start(script, limits={"retry_attempts": 1})
+    parent = await kit.agent()
+    await kit.ask(await child_of(kit, parent), "work")
+    await kinds_until(kit, parent, "assistant sorry")
+
+
+async def test_an_agent_that_others_wait_for_is_ended_before_it_is_deleted(start: Start) -> None:
+    kit = await start(["unused"])
+    agent = await kit.agent()
+    body = ItemBody(
+        text="task",
+        sender=Sender(type="agent", id="peer"),
+        reply_to=ReplyTo(agent_id=AgentId("peer"), call=CallId("c"), mode="async"),
+    )
+    item = NewItem(id=new_item_id(), kind="message", body=body, admitted_at=kit.stage.clock.now())
+    await kit.engine.stop()
+    await kit.store.admit(Post(to=agent.id, item=item, owner=agent.owner))
+    with pytest.raises(ConflictError):
+        await kit.store.delete(agent.owner, agent.id)
+
+
+async def waits_for_decision(kit: Kit, agent: Agent) -> bool:
+    turn = (await kit.fresh(agent)).state.turn
+    return turn is not None and any(s.holds for s in turn.suspended)
 
 
 async def has_queued(kit: Kit, agent: Agent) -> bool:

@@ -245,6 +245,8 @@ class Group:
 
     def _delete(self, owner: OwnerId, agent_id: AgentId) -> None:
         entry = self._checks.existing(agent_id, owner)
+        if any(held.item.is_delegated for held in entry.open.values()):
+            raise ConflictError(f"other agents wait for {agent_id!r}: end it before it is deleted")
         self._warm.remove(entry)
         self.batch.deleted.append(entry.number)
         self._counters.cursor += 1
