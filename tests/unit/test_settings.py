@@ -257,7 +257,7 @@ def test_a_variable_for_a_whole_table_or_below_a_value_is_a_warning(
 
 
 def test_a_variable_of_another_program_is_left_alone(load: Load) -> None:
-    assert load(None, {"RETINUE_FAILPOINTS_DURING_TESTS": "x", "PATH": "/bin"}).warnings == ()
+    assert load(None, {"RETINUE_XYZZY_XYZZY_XYZZY_XYZZY": "x", "PATH": "/bin"}).warnings == ()
 
 
 def test_every_plain_setting_has_a_variable() -> None:

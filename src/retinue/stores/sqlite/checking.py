@@ -52,6 +52,12 @@ class Checks:
             raise NotFoundError(f"there is no agent {agent_id!r}")
         return entry
 
+    def deletable(self, agent_id: AgentId, owner: OwnerId) -> Entry:
+        entry = self.existing(agent_id, owner)
+        if any(held.item.is_delegated for held in entry.open.values()):
+            raise ConflictError(f"other agents wait for {agent_id!r}: end it before it is deleted")
+        return entry
+
     def commit(self, entry: Entry, commit: Commit) -> None:
         for new in commit.redescribed:
             holder = self.existing(new.agent_id, new.owner)

@@ -244,9 +244,7 @@ class Group:
         return Committed(cursor=self._announce(draft), receipts=receipts)
 
     def _delete(self, owner: OwnerId, agent_id: AgentId) -> None:
-        entry = self._checks.existing(agent_id, owner)
-        if any(held.item.is_delegated for held in entry.open.values()):
-            raise ConflictError(f"other agents wait for {agent_id!r}: end it before it is deleted")
+        entry = self._checks.deletable(agent_id, owner)
         self._warm.remove(entry)
         self.batch.deleted.append(entry.number)
         self._counters.cursor += 1
