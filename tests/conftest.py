@@ -1,0 +1,14 @@
+import logging
+from collections.abc import Iterator
+
+import pytest
+
+
+@pytest.fixture(autouse=True)
+def log_levels() -> Iterator[None]:
+    """Take back what a command that ran in this process did to the log."""
+    loggers = [logging.getLogger(), logging.getLogger("retinue")]
+    levels = [logger.level for logger in loggers]
+    yield
+    for logger, level in zip(loggers, levels, strict=True):
+        logger.setLevel(level)
