@@ -35,7 +35,10 @@ def test_commands_talk_to_the_server_that_runs(project: Path) -> None:
         checked = look("doctor", project=project)
         assert f"running at {server.url}" in checked.out
         (project / "agents" / "odd.toml").write_text('model = "nobody:small"\n')
-        checked = look("doctor", project=project)
+        for _ in range(20):  # the server looks at its files a few times a second
+            checked = look("doctor", project=project)
+            if checked.code:
+                break
         assert checked.code == 1
         assert checked.out.count("there is no provider 'nobody'") == 1
         assert "scripted:script.json (named by" in checked.out

@@ -28,7 +28,11 @@ async def asker(door: Door) -> str:
     """A definition whose built-in model asks when it is told to."""
     text = 'name = "asker"\ndescription = "Asks."\nmodel = "offline"\ntoolApprovals = ["time"]\n'
     (door.project / "agents" / "asker.toml").write_text(text)
-    return "asker"
+    for _ in range(400):
+        if '"asker"' in (await door.client.get("/api/definitions")).text:
+            return "asker"
+        await asyncio.sleep(0.02)
+    raise AssertionError("the definition was not taken up")
 
 
 async def begun(door: Door, asker: str, words: str) -> tuple[str, str, dict[str, Any]]:

@@ -245,7 +245,7 @@ async def test_a_day_in_which_nothing_happens_calls_no_model(
     while clock.monotonic() < end:
         await until(kit, is_settled)
         clock.advance(await clock.someone_sleeps(2))
-    assert probe.looks >= 24 + 48
+    assert probe.looks >= 23 + 47  # the last ones may be due at the very end
     assert silent.requests == []
     assert (await kit.store.facts()).items_open == 0
     assert await kit.store.find(LOCAL_OWNER, HeartbeatDescriptor()) is None
