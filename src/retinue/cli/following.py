@@ -6,7 +6,7 @@ from retinue.cli.client import Client
 from retinue.cli.pieces import Piece
 from retinue.cli.transcript import Transcript
 from retinue.errors import NotFoundError
-from retinue.events import AgentEvent, HelloEvent, ItemEvent, RequestEvent, ResyncEvent
+from retinue.events import AgentEvent, Event, HelloEvent, ItemEvent, RequestEvent, ResyncEvent
 from retinue.messages import AnyRecord, UserRecord
 
 _PAGE = 500
@@ -21,10 +21,15 @@ async def follow(
         if isinstance(event, HelloEvent | ResyncEvent):
             # Read once the subscription began: what is committed meanwhile comes twice.
             yield await _catch_up(client, agent_id, transcript)
-        else:
+        elif _concerns(event, agent_id):
             yield transcript.apply(event)
         if transcript.is_deleted:
             return
+
+
+def _concerns(event: Event, agent_id: str) -> bool:
+    """Of the agents that this one waits for, what they ask is shown, and not what they say."""
+    return isinstance(event, RequestEvent) or getattr(event, "agent_id", agent_id) == agent_id
 
 
 async def _catch_up(client: Client, agent_id: str, transcript: Transcript) -> list[Piece]:
@@ -44,8 +49,10 @@ async def _catch_up(client: Client, agent_id: str, transcript: Transcript) -> li
     transcript.items.clear()
     for item in detail.messages:
         pieces += transcript.apply(ItemEvent(cursor=0, agent_id=agent_id, item=item))
-    for request in reversed(await client.requests(status="pending", agent_id=agent_id)):
-        pieces += transcript.apply(RequestEvent(cursor=0, agent_id=agent_id, request=request))
+    helpers = [wait.agent_id for wait in detail.waits if wait.agent_id is not None]
+    for asker in (agent_id, *helpers):
+        for request in reversed(await client.requests(status="pending", agent_id=asker)):
+            pieces += transcript.apply(RequestEvent(cursor=0, agent_id=asker, request=request))
     return pieces
 
 

@@ -72,6 +72,7 @@ class Transcript:
     tools: dict[str, RunningTool] = field(default_factory=dict[str, RunningTool])
     items: dict[str, ItemView] = field(default_factory=dict[str, ItemView])  # not final
     requests: dict[str, RequestView] = field(default_factory=dict[str, RequestView])  # pending
+    decided: set[str] = field(default_factory=set[str])  # from here: the screen says so already
     own: set[str] = field(default_factory=set[str])  # sent from here: the screen has them already
     status: str = "resting"
     retry_at: datetime | None = None
@@ -121,7 +122,8 @@ class Transcript:
         was_pending = self.requests.pop(request.id, None) is not None
         if request.status == "pending":
             self.requests[request.id] = request
-        return [] if was_pending and request.status == "pending" else [request_piece(request)]
+            return [] if was_pending else [request_piece(request)]
+        return [] if request.id in self.decided else [request_piece(request)]
 
     def read(self, record: AnyRecord) -> list[Piece]:
         """Take one committed record in; a second time it is nothing."""

@@ -4,6 +4,8 @@ import asyncio
 from collections.abc import AsyncIterator, Sequence
 from typing import Protocol
 
+from msgspec import structs
+
 from retinue.engine.helpers import Helpers
 from retinue.engine.views import IsInMemory, change_before, cursor_of, events_of
 from retinue.errors import RetinueError
@@ -48,7 +50,7 @@ class _Reader:
         return owner == self.owner and (self.agent_id is None or self.agent_id == agent_id)
 
     def hears(self, owner: OwnerId, agent_id: AgentId) -> bool:
-        """Whether it is shown the agent's live output: also of whom its own agent waits for."""
+        """Whether it is shown what the agent says and asks: also if its own agent waits for it."""
         if self.wants(owner, agent_id):
             return True
         return owner == self.owner and self.helpers is not None and agent_id in self.helpers
@@ -81,6 +83,8 @@ class Feed:
             for change in changes:
                 if reader.wants(change.owner, change.agent_id):
                     reader.offer(change)
+                elif change.requests and reader.hears(change.owner, change.agent_id):
+                    reader.offer(structs.replace(change, records=(), items=(), agent=None))
                 if reader.helpers is not None and change.agent is not None:
                     reader.helpers.follow(change.agent)
 

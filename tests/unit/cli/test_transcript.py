@@ -1,10 +1,14 @@
 """A conversation on the screen: everything once, in order, however it arrives."""
 
+from collections.abc import AsyncIterator
 from datetime import UTC, datetime
+from typing import cast
 
 import msgspec
 import pytest
 
+from retinue.cli.client import Client
+from retinue.cli.following import follow
 from retinue.cli.pieces import Piece
 from retinue.cli.transcript import Transcript, finished_length
 from retinue.events import (
@@ -218,3 +222,19 @@ def test_a_retry_is_known_until_the_next_try_begins() -> None:
 )
 def test_only_whole_blocks_of_markdown_count_as_finished(text: str, finished: str) -> None:
     assert text[: finished_length(text)] == finished
+
+
+async def test_the_words_of_agents_that_this_one_waits_for_are_not_its_own() -> None:
+    class Watching:
+        async def events(self, agent_id: str) -> AsyncIterator[Event]:
+            for speaker in ("helper", agent_id):
+                yield DeltaEvent(
+                    agent_id=speaker, step=speaker, part=0, kind="text", text=f"by {speaker}\n\n"
+                )
+
+    pieces = [
+        piece
+        async for some in follow(cast("Client", Watching()), "a", Transcript())
+        for piece in some
+    ]
+    assert [piece.text for piece in pieces] == ["by a\n\n"]

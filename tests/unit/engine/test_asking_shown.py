@@ -2,10 +2,11 @@
 
 from collections.abc import AsyncIterator
 
-from retinue.events import DeltaEvent, Event
+from retinue.events import DeltaEvent, Event, RequestEvent, StepEvent, ToolEvent
 from retinue.ids import LOCAL_OWNER
 from retinue.models.port import ModelRequest
 from retinue.models.scripted import Answer, Reply, ScriptedModel
+from tests.unit.engine import asking
 from tests.unit.engine.conftest import Start
 from tests.unit.engine.delegating import TEAM, Play, asks, definition, the_session
 from tests.unit.engine.support import Gate, last_said
@@ -91,6 +92,26 @@ async def test_who_watches_one_agent_sees_the_live_work_of_those_it_waits_for(
     await kit.ask(stranger, "hi")
     seen = await deltas(other, "done")
     assert {event.agent_id for event in seen} == {stranger.id}
+
+
+async def test_who_watches_one_agent_is_told_what_those_ask_that_it_waits_for(start: Start) -> None:
+    play = Play(go=asks("todo"), work=asking.asks("@network"))
+    kit = await start(play, definitions=TEAM, collaborates=True)
+    caller = await kit.agent("general")
+    watched = kit.engine.subscribe(LOCAL_OWNER, after=None, agent_id=caller.id)
+    await anext(watched)
+    await kit.post(caller, "go")
+    request = await asking.pending(kit)
+    await asking.decide(kit, request)
+    statuses: list[str] = []
+    async for event in watched:
+        is_own = getattr(event, "agent_id", caller.id) == caller.id
+        assert is_own or isinstance(event, RequestEvent | DeltaEvent | StepEvent | ToolEvent)
+        if isinstance(event, RequestEvent):
+            statuses.append(event.request.status)
+        if statuses[-1:] == ["allowed"]:
+            break
+    assert statuses == ["pending", "allowed"]
 
 
 async def test_a_message_tells_which_agent_it_waits_for_and_until_when(start: Start) -> None:

@@ -1,54 +1,156 @@
 """The conversation through a pipe: lines in, plain answers out."""
 
 import asyncio
+import contextlib
 import sys
 
 from retinue.agents.fate import FINAL
+from retinue.cli.cards import card
+from retinue.cli.chat.answering import how_to_decide
 from retinue.cli.chat.session import Session
-from retinue.cli.client import Admission
+from retinue.cli.client import Admission, MessageView
+from retinue.cli.following import follow
+from retinue.cli.pieces import Piece
 from retinue.cli.printing import print_json_line, say, tell
 from retinue.cli.reading import readable_stdin
+from retinue.cli.transcript import Transcript
+from retinue.cli.wording import plural
+from retinue.clock import SystemClock
+from retinue.errors import RetinueError
+from retinue.events import RequestView
 
 _WAIT_SECONDS = 30.0  # of one request; a longer wait is several
 
 
 async def talk(session: Session, *, is_json: bool) -> int:
     """Answer each line before reading the next; fails when any of them was not answered."""
-    code = 0
-    lines = readable_stdin()
-    while line := await asyncio.to_thread(lines.readline):
-        text = line.rstrip("\r\n")
-        if not text.strip():
-            continue
-        reaction = await session.take(text)
-        if reaction.is_leaving:
-            break
-        for piece in reaction.pieces:
+    return await _PipedChat(session, is_json=is_json).run()
+
+
+class _PipedChat:
+    """One program at the other end; what the agent asks it, the next line may decide."""
+
+    def __init__(self, session: Session, *, is_json: bool) -> None:
+        self._session = session
+        self._is_json = is_json
+        self._code = 0
+        self._unanswered: list[Admission] = []
+        self._shown: set[str] = set()
+        self._news = asyncio.Event()
+
+    async def run(self) -> int:
+        lines = readable_stdin()
+        following = asyncio.create_task(self._follow())
+        try:
+            while line := await asyncio.to_thread(lines.readline):
+                text = line.rstrip("\r\n")
+                if not text.strip():
+                    continue
+                reaction = await self._session.take(text)
+                if reaction.is_leaving:
+                    return self._code
+                self._print(reaction.pieces)
+                if reaction.is_switched:
+                    following.cancel()
+                    following = asyncio.create_task(self._follow())
+                if reaction.sent is not None:
+                    self._unanswered.append(reaction.sent)
+                elif self._open:
+                    continue  # the line did not decide it: perhaps the next one does
+                await self._take_answers()
+            await self._take_the_rest()
+        finally:
+            following.cancel()
+        return self._code
+
+    @property
+    def _open(self) -> list[RequestView]:
+        decided = self._session.answering.decided
+        return [one for one in self._session.asking if one.id not in decided]
+
+    async def _follow(self) -> None:
+        """Know what is asked, by the agent itself and by those that it waits for."""
+        transcript = Transcript(decided=self._session.answering.decided)
+        with contextlib.suppress(RetinueError):  # whoever waits for an answer hears of it as well
+            async for _ in follow(self._session.client, self._session.agent.id, transcript):
+                self._session.asking = list(transcript.requests.values())
+                self._news.set()
+
+    async def _take_answers(self) -> None:
+        """Print answers until none is missing, or something is asked that was not shown yet."""
+        while self._unanswered:
+            answering = asyncio.create_task(self._outcome(self._unanswered[0]))
+            asking = asyncio.create_task(self._asked())
+            try:
+                await asyncio.wait({answering, asking}, return_when=asyncio.FIRST_COMPLETED)
+                if not answering.done():
+                    self._show(asking.result())
+                    return
+                self._unanswered.pop(0)
+                self._tell(answering.result())
+            finally:
+                answering.cancel()
+                asking.cancel()
+
+    async def _take_the_rest(self) -> None:
+        """Without a server nobody else can decide: what waits for it is left for later."""
+        while self._unanswered:
+            if self._open and not self._session.client.is_remote:
+                waiting = plural(len(self._unanswered), "message")
+                tell(
+                    f"retinue: {waiting} not answered yet: something waits for your decision. See: "
+                    "retinue permissions"
+                )
+                self._code = 1
+                return
+            await self._take_answers()
+
+    async def _asked(self) -> RequestView:
+        while True:
+            for request in self._open:
+                if request.id not in self._shown:
+                    return request
+            self._news.clear()
+            await self._news.wait()
+
+    async def _outcome(self, sent: Admission) -> MessageView:
+        while True:
+            message = await self._session.client.message(
+                sent.id, agent_id=sent.agent_id, wait_seconds=_WAIT_SECONDS
+            )
+            if message.fate in FINAL:
+                return message
+
+    def _show(self, request: RequestView) -> None:
+        self._shown.add(request.id)
+        if self._is_json:
+            print_json_line({"request": request})
+            return
+        verbs = "answer" if request.kind == "question" else "allow|deny"
+        fields = " FIELD=VALUE..." if request.kind == "question" else ""
+        elsewhere = f"Elsewhere: retinue {verbs} {request.id}{fields}"
+        say("\n".join([*card(request, SystemClock().now()), *how_to_decide(request), elsewhere]))
+        sys.stdout.flush()
+
+    def _print(self, pieces: list[Piece]) -> None:
+        for piece in pieces:
             if piece.kind == "problem":
-                code = 1
+                self._code = 1
                 tell(f"retinue: {piece.text}")
-            elif is_json:
+            elif self._is_json:
                 print_json_line({"notice": piece.text})
             else:
                 say(piece.text)
-        if reaction.sent is not None and not await _answered(session, reaction.sent, is_json):
-            code = 1
-    return code
+        sys.stdout.flush()
 
-
-async def _answered(session: Session, sent: Admission, is_json: bool) -> bool:
-    while True:
-        message = await session.client.message(
-            sent.id, agent_id=sent.agent_id, wait_seconds=_WAIT_SECONDS
-        )
-        if message.fate in FINAL:
-            break
-    is_answered = message.fate == "answered"
-    if is_json:
-        print_json_line(message)
-    elif is_answered:
-        say(message.reply)
-    else:
-        tell(f"retinue: {message.fate}: {message.reply or message.reason}")
-    sys.stdout.flush()
-    return is_answered
+    def _tell(self, message: MessageView) -> None:
+        is_answered = message.fate == "answered"
+        if not is_answered:
+            self._code = 1
+        if self._is_json:
+            print_json_line(message)
+        elif is_answered:
+            say(message.reply)
+        else:
+            tell(f"retinue: {message.fate}: {message.reply or message.reason}")
+        sys.stdout.flush()

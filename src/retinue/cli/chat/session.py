@@ -4,7 +4,7 @@ from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from retinue.cli.chat.answering import Answering, decided
+from retinue.cli.chat.answering import Answering
 from retinue.cli.client import Admission, Client, DefinitionView
 from retinue.cli.life import life_of
 from retinue.cli.pieces import Piece, PieceKind
@@ -78,6 +78,11 @@ class Session:
         return cls(client=client, agent=found, definitions=known)
 
     @property
+    def asked(self) -> RequestView | None:
+        """What the next line may decide."""
+        return self.answering.current(self.asking)
+
+    @property
     def model(self) -> str:
         """The model that answers, as far as the definitions tell."""
         chosen = self.agent.model
@@ -106,7 +111,7 @@ class Session:
     async def _say(self, text: str) -> Reaction:
         if not text.strip():
             return Reaction()
-        request = self.answering.current(self.asking)
+        request = self.asked
         said = await self.answering.take(self.client, request, text) if request else None
         if said is not None:
             return _reaction("notice", said)
@@ -161,15 +166,15 @@ class Session:
         return await self._decide(argument, is_allowed=False)
 
     async def _decide(self, note: str, *, is_allowed: bool) -> Reaction:
-        request = self.answering.current(self.asking)
+        request = self.asked
         if request is None:
             return _reaction("notice", "Nothing waits for a decision here.")
-        said = await decided(self.client, request, is_allowed=is_allowed, note=note)
+        said = await self.answering.decide(self.client, request, is_allowed=is_allowed, note=note)
         return _reaction("notice", said)
 
     async def _later(self, argument: str) -> Reaction:
         del argument
-        request = self.answering.current(self.asking)
+        request = self.asked
         if request is not None:
             self.answering.put_off.add(request.id)
         return _reaction("notice", "It stays open: `retinue permissions` lists it.")
@@ -241,6 +246,7 @@ class Session:
     def _switched(self) -> Reaction:
         self.attachments = []
         self.last_message = None
+        self.asking = []
         return Reaction(is_switched=True)
 
     async def _attach(self, argument: str) -> Reaction:

@@ -17,8 +17,7 @@ from prompt_toolkit.patch_stdout import patch_stdout
 from prompt_toolkit.styles import Style
 from rich.console import Console
 
-from retinue.cli.cards import field_line
-from retinue.cli.chat.answering import HOW, HOW_FORM
+from retinue.cli.chat.answering import how_to_decide
 from retinue.cli.chat.completion import ChatCompleter
 from retinue.cli.chat.live import live_lines
 from retinue.cli.chat.session import Session
@@ -85,7 +84,7 @@ class TerminalChat:
 
     async def _converse(self) -> bool:
         """Hold one conversation; true when another one follows it."""
-        self._transcript = Transcript()
+        self._transcript = Transcript(decided=self._session.answering.decided)
         await self._introduce()
         following = asyncio.create_task(self._follow())
         try:
@@ -141,14 +140,11 @@ class TerminalChat:
     def _ask(self) -> None:
         """Say how to decide, when something new waits for it."""
         session = self._session
-        before = session.answering.current(session.asking)
+        before = session.asked
         session.asking = list(self._transcript.requests.values())
-        request = session.answering.current(session.asking)
+        request = session.asked
         if request is not None and (before is None or before.id != request.id):
-            how = [HOW]
-            if request.kind == "question":
-                how = [HOW_FORM, field_line(request.fields[0])]
-            self._print([Piece(kind="notice", text="\n".join(how))])
+            self._print([Piece(kind="notice", text="\n".join(how_to_decide(request)))])
 
     def _print(self, pieces: list[Piece]) -> None:
         if not pieces:
