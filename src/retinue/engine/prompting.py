@@ -1,7 +1,7 @@
 """What a model is told beside the conversation: the system prompt and the tools."""
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 
 from retinue.agents.context import neutral
 from retinue.agents.tokens import json_characters
@@ -36,14 +36,29 @@ class Plan:
     tools: Mapping[str, Tool]  # what the scope allows
     specs: Sequence[ToolSpec]
     overhead: int  # characters of all that
+    own: Mapping[str, Tool] = field(default_factory=dict[str, Tool])
+    """tools that only this side's prompt has, whether the scope allows them or not"""
+
+    def all_of(self, tools: Mapping[str, Tool]) -> Mapping[str, Tool]:
+        """Everything that a call of this side could name."""
+        return {**tools, **self.own} if self.own else tools
+
+
+OwnTools = Callable[[Definition, SideName], Mapping[str, Tool]]
+"""Makes the tools that a side's prompt brings along, such as its subagents."""
+
+
+def no_own_tools(_definition: Definition, _side: SideName) -> Mapping[str, Tool]:
+    return {}
 
 
 class Planner:
     """Makes plans and keeps each until any definition or the tools change."""
 
-    def __init__(self, catalog: Catalog, default_model: str) -> None:
+    def __init__(self, catalog: Catalog, default_model: str, own: OwnTools = no_own_tools) -> None:
         self._catalog = catalog
         self._default_model = default_model
+        self._own = own
         self._plans: dict[tuple[str, SideName], tuple[int, Mapping[str, Tool], Plan]] = {}
 
     def definition(self, name: str) -> Definition:
@@ -54,7 +69,7 @@ class Planner:
         kept = self._plans.get((name, side))
         if kept is not None and kept[0] == revision and kept[1] is tools:
             return kept[2]
-        plan = make_plan(self._catalog, name, tools, self._default_model, side)
+        plan = make_plan(self._catalog, name, tools, self._default_model, side, self._own)
         self._plans[name, side] = (revision, tools, plan)
         return plan
 
@@ -65,14 +80,16 @@ def make_plan(
     tools: Mapping[str, Tool],
     default_model: str,
     side_name: SideName = "side_a",
+    own: OwnTools = no_own_tools,
 ) -> Plan:
     definition = catalog.definition(name)
     side = definition.side(side_name)
     prompt = side.prompt
+    brought = own(definition, side_name)
     allowed = {
         tool.name: tool
-        for tool in effective(definition.tool_scope, tools.values())
-        if prompt.lists(tool.name)
+        for tool in effective(definition.tool_scope, {**tools, **brought}.values())
+        if tool.name in brought or prompt.lists(tool.name)
     }
     specs = [
         ToolSpec(name=tool.name, description=neutral(tool.description), parameters=tool.parameters)
@@ -93,6 +110,7 @@ def make_plan(
         tools=allowed,
         specs=specs,
         overhead=overhead,
+        own=brought,
     )
 
 

@@ -3,28 +3,17 @@
 import base64
 import binascii
 import hashlib
-import importlib
-import itertools
 import mimetypes
 import re
-from collections.abc import Callable, Mapping
-from typing import Any, cast
 
-import jsonschema
 import mcp_types as types
-import referencing
 
-from retinue.errors import UsageError
 from retinue.messages import clean_text
 from retinue.tools.port import Effect, ToolContext, ToolOutput
 from retinue.tools.results import Attachment, as_json, output_of
 
 _LONGEST_NAME = 64
 _LONGEST_DESCRIPTION = 8_000
-_MOST_COMPLAINTS = 20
-_SHOWN = 200
-
-Validate = Callable[[Mapping[str, Any]], Mapping[str, Any]]
 
 
 def tool_name(server: str, name: str) -> str:
@@ -47,51 +36,6 @@ def effect_of(tool: types.Tool) -> Effect:
 def description_of(tool: types.Tool) -> str:
     text = tool.description or tool.title or tool.name
     return clean_text(text[:_LONGEST_DESCRIPTION])
-
-
-def validator(tool_name: str, schema: Mapping[str, Any]) -> Validate:
-    """Give the check of arguments; raises `UsageError` when the schema itself is wrong."""
-    if schema.get("type") != "object":
-        raise UsageError("its input schema is not that of an object")
-    library: Any = importlib.import_module("jsonschema.validators")  # its types are unknown
-    kind = library.validator_for(schema, default=jsonschema.Draft202012Validator)
-    try:
-        kind.check_schema(schema)
-    except jsonschema.SchemaError as error:
-        raise UsageError(f"its input schema is wrong: {error.message[:_SHOWN]}") from error
-    # A pattern of a stranger can take for ever to match. The registry is empty, so that no
-    # reference in the schema makes this process fetch an address.
-    without_patterns = library.extend(kind, {"pattern": _nothing})
-    checker = without_patterns(schema, registry=cast("Any", referencing).Registry())
-
-    def validate(arguments: Mapping[str, Any]) -> Mapping[str, Any]:
-        try:
-            errors = checker.iter_errors(dict(arguments))
-            wrong = [_complaint(error) for error in itertools.islice(errors, _MOST_COMPLAINTS)]
-        except Exception as error:  # the library raises what a strange schema makes it
-            reason = f"The arguments of {tool_name!r} cannot be checked: {error}"
-            raise UsageError(reason) from error
-        if wrong:
-            raise UsageError(
-                f"The arguments of {tool_name!r} do not fit: "
-                + "; ".join(f"{field!r}: {reason}" for field, reason in wrong),
-                details={"fields": dict(wrong)},
-            )
-        return arguments
-
-    return validate
-
-
-def _nothing(*_: object) -> None:
-    return None
-
-
-def _complaint(error: Any) -> tuple[str, str]:
-    path = [str(step) for step in error.absolute_path]
-    if error.validator == "required":
-        named = next(name for name in error.validator_value if repr(name) in error.message)
-        return ".".join([*path, named]), "missing"
-    return ".".join(path) or "arguments", error.message[:_SHOWN]
 
 
 async def output(ctx: ToolContext, result: types.CallToolResult, *, tool_name: str) -> ToolOutput:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from retinue.clock import Clock
 from retinue.errors import RetinueError, UsageError
+from retinue.tools.json_schema import validator
 from retinue.tools.mcp.target import Target, without_secrets
 from retinue.tools.port import Tool, ToolContext, ToolOutput
 from retinue.tools.threads import in_thread
@@ -181,7 +182,7 @@ class McpServer:
             description=conversion.description_of(listed),
             parameters=listed.input_schema,
             invoke=invoke,
-            validate=conversion.validator(name, listed.input_schema),
+            validate=validator(name, listed.input_schema),
             effect=conversion.effect_of(listed),
             capabilities=(f"mcp.{self.name}",),
             source=f"mcp:{self.name}",

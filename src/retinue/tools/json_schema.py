@@ -1,0 +1,60 @@
+"""Arguments checked against a JSON schema that somebody else wrote."""
+
+import importlib
+import itertools
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from retinue.errors import UsageError
+
+_MOST_COMPLAINTS = 20
+_SHOWN = 200
+
+Validate = Callable[[Mapping[str, Any]], Mapping[str, Any]]
+
+
+def validator(tool_name: str, schema: Mapping[str, Any]) -> Validate:
+    """Give the check of arguments; raises `UsageError` when the schema itself is wrong."""
+    if schema.get("type") != "object":
+        raise UsageError("its input schema is not that of an object")
+    # Loaded on first use, for the sake of start-up; their types are unknown in any case.
+    library: Any = importlib.import_module("jsonschema.validators")
+    referencing: Any = importlib.import_module("referencing")
+    kind = library.validator_for(schema, default=library.Draft202012Validator)
+    try:
+        kind.check_schema(schema)
+    except library.exceptions.SchemaError as error:
+        raise UsageError(f"its input schema is wrong: {error.message[:_SHOWN]}") from error
+    # A pattern of a stranger can take for ever to match. The registry is empty, so that no
+    # reference in the schema makes this process fetch an address.
+    without_patterns = library.extend(kind, {"pattern": _nothing})
+    checker = without_patterns(schema, registry=referencing.Registry())
+
+    def validate(arguments: Mapping[str, Any]) -> Mapping[str, Any]:
+        try:
+            errors = checker.iter_errors(dict(arguments))
+            wrong = [_complaint(error) for error in itertools.islice(errors, _MOST_COMPLAINTS)]
+        except Exception as error:  # the library raises what a strange schema makes it
+            reason = f"The arguments of {tool_name!r} cannot be checked: {error}"
+            raise UsageError(reason) from error
+        if wrong:
+            raise UsageError(
+                f"The arguments of {tool_name!r} do not fit: "
+                + "; ".join(f"{field!r}: {reason}" for field, reason in wrong),
+                details={"fields": dict(wrong)},
+            )
+        return arguments
+
+    return validate
+
+
+def _nothing(*_: object) -> None:
+    return None
+
+
+def _complaint(error: Any) -> tuple[str, str]:
+    path = [str(step) for step in error.absolute_path]
+    if error.validator == "required":
+        named = next(name for name in error.validator_value if repr(name) in error.message)
+        return ".".join([*path, named]), "missing"
+    return ".".join(path) or "arguments", error.message[:_SHOWN]
