@@ -71,6 +71,12 @@ def not_understood(text: str, *, is_first: bool) -> str:
     )
 
 
+def passed_on(text: str, origin: str) -> str:
+    """Tell what another agent wrote."""
+    told = "\n".join(f"> {line}" for line in clipped(text, _LONGEST).splitlines()) or "> (nothing)"
+    return f"The agent `{origin}` tells me:\n\n{told}"
+
+
 def thought(topic: str) -> tuple[str, str]:
     """Give a thinking part and an answer about nothing much."""
     thinking = (

@@ -117,6 +117,38 @@ RULES: Sequence[Rule] = (
         r"(?: (?:because|to|for) (?P<reason>.+))?",
         r"request_permission",
     ),
+    _rule(
+        "start a background agent to count to 20",
+        r"(?:start|launch) (?:a|an|another) (?:background |sub)agent"
+        r"(?: (?:called|named) (?P<name>[\w-]+))? (?:to|that|who|which) (?P<task>.+)",
+        r"start_background_agent",
+    ),
+    _rule(
+        "create a permanent agent called Ada that keeps my notes",
+        r"(?:create|make)(?: me)?(?: a| the)? permanent agent (?:called|named) (?P<name>[\w-]+),?"
+        r" (?:that|who|which|to|for) (?P<purpose>.+)",
+        r"create_permanent_agent",
+    ),
+    _rule(
+        "list permanent agents",
+        r"(?:list|show)(?: me)?(?: all)?(?: the| my)? permanent agents",
+        r"list_permanent_agents",
+    ),
+    _rule(
+        "delete the permanent agent Ada",
+        r"(?:delete|remove)(?: the| my)? permanent agent (?P<agent>[\w-]+)",
+        r"delete_permanent_agent",
+    ),
+    _rule(
+        "write to agent system:architect: what time is it",
+        r"(?:write|send a message) to(?: the)? agent (?P<agent>[\w:.-]*[\w.-])[:,]? (?P<text>.+)",
+        r"send_agent_message",
+    ),
+    _rule(
+        "list agents",
+        r"(?:list|show)(?: me)?(?: all)?(?: the| my| other)? agents",
+        r"agents_list",
+    ),
     _rule("ask me which size I wear", r"ask me (?P<question>.+)", r"ask_user"),
     _rule(
         "ask todo to plan my day",
@@ -187,6 +219,8 @@ def _step(text: str, tools: Tools) -> Step | Trouble | None:
             said = {role: word.strip() for role, word in found.groupdict().items() if word}
             if "permission" in said:
                 said.setdefault("reason", "You told me to ask.")
+            if "purpose" in said:
+                said["manner"] = f"You are {said['name']}, an agent that {said['purpose']}."
             if "every" in said:
                 said["every"] = cron_line(said["every"], said.pop("clock", ""))
             return Step(tool=spec.name, arguments=fitted(spec.parameters, said))

@@ -34,6 +34,7 @@ from retinue.models.offline.answers import (
     counting,
     help_text,
     not_understood,
+    passed_on,
     results_text,
     thought,
 )
@@ -129,6 +130,9 @@ def answer(request: ModelRequest) -> Answer:
         return Answer(text=wanted.reason)
     if _is_from_schedule(request.messages):
         return Answer(text=f"It is time: {last}")
+    framed = _last_framed(request.messages)
+    if framed is not None and framed.group(1) != "system":
+        return Answer(text=passed_on(last, framed.group(1)))
     is_first = not any(isinstance(message, AssistantMessage) for message in request.messages)
     return Answer(text=not_understood(last, is_first=is_first))
 
@@ -215,21 +219,22 @@ def _texts(message: UserMessage) -> list[str]:
     return said or from_engine
 
 
-def _is_from_schedule(messages: Sequence[ModelMessage]) -> bool:
+def _last_framed(messages: Sequence[ModelMessage]) -> re.Match[str] | None:
+    """The frame of what came last, if it is the word of the engine or of another agent."""
     last = messages[-1] if messages else None
     if not isinstance(last, UserMessage) or not last.content:
-        return False
+        return None
     content = last.content[-1]
-    framed = _FRAMED.fullmatch(content.text) if isinstance(content, TextContent) else None
+    return _FRAMED.fullmatch(content.text) if isinstance(content, TextContent) else None
+
+
+def _is_from_schedule(messages: Sequence[ModelMessage]) -> bool:
+    framed = _last_framed(messages)
     return framed is not None and _SCHEDULE.match(framed.group(2).strip()) is not None
 
 
 def _is_from_engine(messages: Sequence[ModelMessage]) -> bool:
-    last = messages[-1] if messages else None
-    if not isinstance(last, UserMessage) or not last.content:
-        return False
-    content = last.content[-1]
-    framed = _FRAMED.fullmatch(content.text) if isinstance(content, TextContent) else None
+    framed = _last_framed(messages)
     return framed is not None and framed.group(1) == "system"
 
 
