@@ -52,11 +52,13 @@ class StoredAgent:
     context_from: int
     state: bytes
     last_seq: int
+    last_item: int  # the seq of the newest item
     history: bytes  # JSON lines, each with its newline; possibly only the newest ones
     inbox: bytes  # JSON array of `HeldItem`
-    ended: bytes  # JSON array of `EndedItem`: the newest ones, for their keys
+    ended: bytes  # JSON array of `EndedItem`: those after `settled`
     outbox: bytes  # JSON array of `NewDelivery`
     requests: bytes = b"[]"  # JSON array of `Request`: the pending ones
+    settled: int = 0  # items up to this seq ended, and are told elsewhere
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -83,8 +85,8 @@ class WholeReader(Protocol):
 
     def ids(self) -> Iterator[AgentId]: ...
 
-    def read(self, agent_id: AgentId, *, after: int) -> StoredAgent | None:
-        """The agent with its records after a seq."""
+    def read(self, agent_id: AgentId, *, after: int, settled: int = 0) -> StoredAgent | None:
+        """The agent with its records after a seq, and its items that are not settled."""
         ...
 
     def offsets(self) -> Mapping[str, str]:

@@ -18,6 +18,7 @@ _CHECKS: Sequence[tuple[str, Callable[[StoredAgent], object]]] = (
     ("lifecycle", lambda agent: agent.lifecycle),
     ("state", lambda agent: msgspec.json.decode(agent.state)),
     ("inbox", lambda agent: msgspec.json.decode(agent.inbox)),
+    ("fates", lambda agent: msgspec.json.decode(agent.ended)),
     ("outbox", lambda agent: msgspec.json.decode(agent.outbox)),
     ("requests", lambda agent: msgspec.json.decode(agent.requests)),
     ("history", lambda agent: agent.history),

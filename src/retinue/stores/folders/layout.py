@@ -3,9 +3,11 @@
 agents/<id>/descriptor.json    who or what the agent stands for; only a permanent agent's changes
 agents/<id>/state.json         its state, and the messages that are not in history yet
 agents/<id>/history.jsonl      one record a line; only ever appended to
+agents/<id>/fates.jsonl        how messages ended, one a line; the newest ones are in the state
 agents/<id>/files/             its own files
 """
 
+from dataclasses import replace
 from pathlib import Path
 
 import msgspec
@@ -23,6 +25,7 @@ AGENTS = "agents"
 DESCRIPTOR = "descriptor.json"
 STATE = "state.json"
 HISTORY = "history.jsonl"
+FATES = "fates.jsonl"
 FILES = "files"
 
 
@@ -39,6 +42,7 @@ class _Envelope(Struct, kw_only=True, rename="camel"):
     ended: msgspec.Raw
     outbox: msgspec.Raw
     requests: msgspec.Raw = msgspec.Raw(b"[]")
+    settled: int = 0  # the last message that fates.jsonl tells of
     v: int = 1
     cursor: int = 0  # of the feed, when this was written
 
@@ -50,6 +54,7 @@ class _Numbered(Struct):
 _encode = msgspec.json.encode
 _envelopes = msgspec.json.Decoder(_Envelope)
 _numbered = msgspec.json.Decoder(_Numbered)
+_fates = msgspec.json.Decoder(EndedItem)
 
 
 def agent_folder(data: Path, agent_id: AgentId) -> Path:
@@ -79,6 +84,7 @@ def state_file(stored: StoredAgent, cursor: int) -> bytes:
             ended=msgspec.Raw(stored.ended),
             outbox=msgspec.Raw(stored.outbox),
             requests=msgspec.Raw(stored.requests),
+            settled=stored.settled,
             cursor=cursor,
         )
     )
@@ -96,9 +102,34 @@ def read_owner(folder: Path) -> OwnerId:
 
 def read_folder(folder: Path) -> StoredAgent:
     """Read an agent back. Raises `StoreDamagedError` that names the file."""
-    return parse_folder(
+    stored = parse_folder(
         _read(folder / DESCRIPTOR), _read(folder / STATE), _read(folder / HISTORY), folder
     )
+    if not stored.settled:
+        return stored
+    older = [msgspec.Raw(line) for line in settled_fates(folder).splitlines()]
+    newest = msgspec.json.decode(stored.ended, type=list[msgspec.Raw])
+    return replace(stored, ended=_encode([*older, *newest]), settled=0)
+
+
+def settled_fates(folder: Path) -> bytes:
+    """Give the whole lines of `fates.jsonl` that the state knows of."""
+    settled = _envelopes.decode((folder / STATE).read_bytes()).settled
+    if not settled:
+        return b""
+    path = folder / FATES
+    fates = _read(path)
+    count = 0
+    lines = fates[: fates.rfind(b"\n") + 1].splitlines(keepends=True)
+    for line in lines:
+        try:
+            seq = _fates.decode(line).seq
+        except (msgspec.MsgspecError, UnicodeDecodeError) as error:
+            raise _unreadable(path, f"line {count + 1} is not a fate: {error}") from error
+        if seq > settled:
+            break
+        count += 1
+    return b"".join(lines[:count])
 
 
 def parse_folder(descriptor: bytes, state: bytes, history: bytes, folder: Path) -> StoredAgent:
@@ -111,8 +142,8 @@ def parse_folder(descriptor: bytes, state: bytes, history: bytes, folder: Path) 
     try:
         envelope = _envelopes.decode(state)
         decode_state(state)
-        msgspec.json.decode(envelope.inbox, type=list[HeldItem])
-        msgspec.json.decode(envelope.ended, type=list[EndedItem])
+        inbox = msgspec.json.decode(envelope.inbox, type=list[HeldItem])
+        ended = msgspec.json.decode(envelope.ended, type=list[EndedItem])
         msgspec.json.decode(envelope.outbox, type=list[NewDelivery])
         msgspec.json.decode(envelope.requests, type=list[Request])
     except (msgspec.MsgspecError, UnicodeDecodeError) as error:
@@ -130,11 +161,17 @@ def parse_folder(descriptor: bytes, state: bytes, history: bytes, folder: Path) 
         context_from=envelope.context_from,
         state=_own_fields(state),
         last_seq=count,
+        last_item=max(
+            envelope.settled,
+            max((held.item.seq for held in inbox), default=0),
+            max((item.seq for item in ended), default=0),
+        ),
         history=whole,
         inbox=bytes(envelope.inbox),
         ended=bytes(envelope.ended),
         outbox=bytes(envelope.outbox),
         requests=bytes(envelope.requests),
+        settled=envelope.settled,
     )
 
 

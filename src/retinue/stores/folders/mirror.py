@@ -20,15 +20,17 @@ import msgspec
 
 from retinue.failpoints import reach
 from retinue.ids import AgentId, OwnerId
-from retinue.stores.folders.histories import append_lines, repair_tail
+from retinue.stores.folders.fates import settle
 from retinue.stores.folders.layout import (
     AGENTS,
     DESCRIPTOR,
+    FATES,
     HISTORY,
     STATE,
     agent_folder,
     state_file,
 )
+from retinue.stores.folders.lines import append, repair_tail
 from retinue.stores.folders.removing import remove_folder
 from retinue.stores.folders.replacing import (
     put_in_place,
@@ -50,7 +52,8 @@ _LONGEST_PAUSE = 0.7
 _FEW = 8  # agents whose files are synced one by one; more share one sync
 _CHUNK = 512
 _LAST_SECONDS = 3.0  # of writing after a stop; what is left then is caught up with
-_KNOWN = 20_000  # agents whose last line is remembered
+_KNOWN = 20_000  # agents whose last lines are remembered
+_VERSION = 2  # of the folders: those of an older one are written anew
 
 
 class MirroredStore(Protocol):
@@ -67,12 +70,28 @@ class MirroredStore(Protocol):
     def schedules(self) -> ScheduleStore: ...
 
 
+_Tails = tuple[int | None, int | None]
+"""The last seq in `history.jsonl` and in `fates.jsonl`; None when the last line has none."""
+
+
+class _Written:
+    """Files that are not durable yet."""
+
+    def __init__(self) -> None:
+        self.replaced: list[str] = []  # whose spares are written
+        self.appended: list[str] = []
+
+    def add(self, other: "_Written") -> None:
+        self.replaced += other.replaced
+        self.appended += other.appended
+
+
 class MirrorFile(msgspec.Struct, kw_only=True, rename="camel"):
     """`mirror.json`."""
 
     cursor: int
     offsets: dict[str, str] = {}
-    v: int = 1
+    v: int = _VERSION
 
 
 def read_mirror_file(data: Path) -> MirrorFile | None:
@@ -97,7 +116,7 @@ class Mirror:
         self._undo: list[Callable[[], None]] = []
         self._schedules = ScheduleFile(store.data_dir)
         self._thread: threading.Thread | None = None
-        self._last_seqs: dict[AgentId, int] = {}
+        self._tails: dict[AgentId, _Tails] = {}
         self._has_caught_up = False
         self._noted = 0  # the cursor up to which every change is in the sets, or was
         self._reached = 0  # the cursor of the round before
@@ -186,7 +205,7 @@ class Mirror:
         file = read_mirror_file(self._data)
         touched = None
         cursor = reader.cursor()  # first: what is committed from here on is noted as it comes
-        if file is not None:
+        if file is not None and file.v == _VERSION:
             self._reached = self._durable = file.cursor
             touched = reader.touched(file.cursor)
         changed = reader.ids() if touched is None else touched.changed
@@ -224,7 +243,7 @@ class Mirror:
         except Exception as error:  # noqa: BLE001  the thread must live, or nobody follows any more
             self._problem = f"the agents' folders are behind the store: {error}"
             self._trouble.tell(error)
-            self._last_seqs.clear()
+            self._tails.clear()
             with self._lock:
                 self._changed |= changed
                 self._deleted |= deleted
@@ -251,58 +270,65 @@ class Mirror:
         For many agents that last step is not durable yet; the next sync of everything makes it so.
         """
         is_few = len(agent_ids) <= _FEW
-        written: list[str] = []
+        written = _Written()
         with reader.snapshot():
             for agent_id in agent_ids:
-                written += self._write_agent(reader, agent_id, cursor)
+                written.add(self._write_agent(reader, agent_id, cursor))
         reach("mirror:written")
-        folders = {os.path.dirname(path) for path in written}  # noqa: PTH120
+        folders = {os.path.dirname(path) for path in written.replaced}  # noqa: PTH120
         if is_few and self._is_settled:
-            sync_paths(spare_of(path) for path in written)
-            sync_paths(f"{folder}/{HISTORY}" for folder in folders)
+            sync_paths(spare_of(path) for path in written.replaced)
+            sync_paths(written.appended)
         else:
             sync_file_system(str(self._data))
             self._durable = self._reached
         self._is_settled = False
-        for path in written:
+        for path in written.replaced:
             put_in_place(path)
         if is_few:
             sync_paths([*folders, self._agents])
             self._is_settled = True
 
-    def _write_agent(self, reader: WholeReader, agent_id: AgentId, cursor: int) -> list[str]:
+    def _write_agent(self, reader: WholeReader, agent_id: AgentId, cursor: int) -> _Written:
         folder = f"{self._agents}/{agent_id}"
-        last = self._last_seqs.get(agent_id)
-        is_first = last is None
-        if is_first:
+        tails = self._tails.get(agent_id)
+        is_first = tails is None
+        if tails is None:
             Path(folder).mkdir(mode=0o700, parents=True, exist_ok=True)
-            last = repair_tail(folder)
-        stored = reader.read(agent_id, after=last or 0)
+            tails = repair_tail(f"{folder}/{HISTORY}"), repair_tail(f"{folder}/{FATES}")
+        stored = reader.read(agent_id, after=tails[0] or 0, settled=tails[1] or 0)
         if stored is None:
-            return []  # deleted meanwhile; the feed says so
-        if last is None or last > stored.last_seq:
+            return _Written()  # deleted meanwhile; the feed says so
+        if not _are_of(stored, tails):
             stored = self._start_over(reader, folder, stored)
+        written = _Written()
         if stored.history:
-            append_lines(folder, stored.history)
-        if len(self._last_seqs) >= _KNOWN:
-            self._last_seqs.clear()
-        self._last_seqs[agent_id] = stored.last_seq
-        written = [f"{folder}/{STATE}"]
-        write_spare(written[0], state_file(stored, cursor))
+            written.appended.append(f"{folder}/{HISTORY}")
+            append(f"{folder}/{HISTORY}", stored.history)
+        stored, lines = settle(stored)
+        if lines:
+            written.appended.append(f"{folder}/{FATES}")
+            append(f"{folder}/{FATES}", lines)
+        if len(self._tails) >= _KNOWN:
+            self._tails.clear()
+        self._tails[agent_id] = stored.last_seq, stored.settled
+        written.replaced.append(f"{folder}/{STATE}")
+        write_spare(f"{folder}/{STATE}", state_file(stored, cursor))
         if _lacks_descriptor(folder, stored, is_first=is_first):
-            written.append(f"{folder}/{DESCRIPTOR}")
-            write_spare(written[1], stored.descriptor + b"\n")
+            written.replaced.append(f"{folder}/{DESCRIPTOR}")
+            write_spare(f"{folder}/{DESCRIPTOR}", stored.descriptor + b"\n")
         return written
 
     def _start_over(self, reader: WholeReader, folder: str, stored: StoredAgent) -> StoredAgent:
-        """Put aside a history that is not the store's, and write it anew."""
-        history = Path(folder, HISTORY)
-        history.replace(history.with_name(f"{HISTORY}.aside-{time.monotonic_ns():x}"))
+        """Put aside lines that are not the store's, and write them anew."""
+        for name in (HISTORY, FATES):
+            with suppress(FileNotFoundError):
+                Path(folder, name).replace(f"{folder}/{name}.aside-{time.monotonic_ns():x}")
         logger.warning("history put aside", extra={"action": "mirror", "agent_id": stored.id})
         return reader.read(stored.id, after=0) or stored
 
     def _remove(self, agent_id: AgentId) -> None:
-        self._last_seqs.pop(agent_id, None)
+        self._tails.pop(agent_id, None)
         try:
             remove_folder(agent_folder(self._data, agent_id))
         except OSError as error:
@@ -330,3 +356,11 @@ def _lacks_descriptor(folder: str, stored: StoredAgent, *, is_first: bool) -> bo
     if b'"type":"permanent"' in stored.descriptor:
         return not file.exists() or file.read_bytes().strip() != stored.descriptor.strip()
     return is_first and not file.exists()
+
+
+def _are_of(stored: StoredAgent, tails: _Tails) -> bool:
+    """Whether the lines are the store's: it has at least as many, each with its number."""
+    history, fates = tails
+    if history is None or fates is None:
+        return False
+    return history <= stored.last_seq and fates <= stored.last_item

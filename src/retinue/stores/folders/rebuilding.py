@@ -13,15 +13,18 @@ import msgspec
 from retinue.agents.descriptor import decode_descriptor, identity_of
 from retinue.errors import RetinueError, StoreDamagedError
 from retinue.ids import AgentId, OwnerId
-from retinue.stores.folders.histories import repair_tail
 from retinue.stores.folders.layout import (
     DESCRIPTOR,
+    FATES,
+    HISTORY,
     agent_folder,
     folder_ids,
     read_folder,
     read_owner,
     read_state_cursor,
+    settled_fates,
 )
+from retinue.stores.folders.lines import cut_after
 from retinue.stores.folders.mirror import read_mirror_file
 from retinue.stores.folders.schedule_file import SCHEDULES, read_schedules
 from retinue.stores.whole import StoredAgent, WholeStore
@@ -156,8 +159,11 @@ async def _restore_schedules(store: WholeStore, data_dir: Path) -> list[str]:
 
 
 def _repaired(folder: Path) -> StoredAgent:
-    repair_tail(str(folder))
-    return read_folder(folder)
+    """Read an agent, and cut off lines that its state does not know of: others will follow."""
+    stored = read_folder(folder)
+    cut_after(str(folder / HISTORY), len(stored.history))
+    cut_after(str(folder / FATES), len(settled_fates(folder)))
+    return stored
 
 
 def _place(folder: Path) -> tuple[OwnerId | None, str | None]:

@@ -255,7 +255,7 @@ class Group:
         self.batch.changes.append((cursor, entry.number, entry.owner, None, None, (), entry.id))
 
     def _restore(self, stored: StoredAgent) -> Agent:
-        restored = Restored(stored)
+        restored = Restored(stored, self._keys)
         new = restored.new
         if self._warm.get(stored.id) is not None:
             raise ConflictError(f"there is an agent {stored.id!r} already")

@@ -3,22 +3,29 @@
 from collections.abc import Iterator, Sequence
 
 import msgspec
+from msgspec import Struct
 
 from retinue.agents.descriptor import decode_descriptor, identity_of
 from retinue.agents.inbox import Item, ItemBody, Sender
 from retinue.agents.request import Request
 from retinue.agents.state import decode_state
+from retinue.errors import ConflictError
 from retinue.messages import SystemRecord, UserRecord, decode_record
 from retinue.stores.port import NewAgent, NewDelivery
+from retinue.stores.sqlite.checking import KnownKeys
 from retinue.stores.whole import EndedItem, HeldItem, StoredAgent
 
 KeyedItem = tuple[Item, str | None, str]  # with its dedupe key and digest
 
 
-class Restored:
-    """Decoded once, before anything changes: what does not decode fails alone."""
+class _Keyed(Struct):
+    key: str | None
 
-    def __init__(self, stored: StoredAgent) -> None:
+
+class Restored:
+    """Decoded once, before anything changes: what does not decode or fit fails alone."""
+
+    def __init__(self, stored: StoredAgent, keys: KnownKeys) -> None:
         self.new = NewAgent(
             id=stored.id,
             owner=stored.owner,
@@ -32,13 +39,30 @@ class Restored:
         self.items: list[KeyedItem] = [(entry.item, entry.key, entry.digest) for entry in held]
         self.items += _ended_items(stored, self.records)
         self.items.sort(key=lambda entry: entry[0].seq)
+        self._check_keys(keys)
         self.requests = msgspec.json.decode(stored.requests, type=list[Request])
         self.deliveries = msgspec.json.decode(stored.outbox, type=list[NewDelivery])
+
+    def _check_keys(self, keys: KnownKeys) -> None:
+        for _, key, _ in self.items:
+            first = keys.first(self.new.owner, key)
+            if first is not None:
+                raise ConflictError(
+                    f"the key {key!r} of a message to {self.new.id!r} was used again, for a "
+                    f"message to {first[0].agent_id!r}: delete that agent first"
+                )
 
 
 def stored_identity(stored: StoredAgent) -> str:
     ended = stored.id if stored.lifecycle != "active" else None
     return identity_of(decode_descriptor(stored.descriptor), ended=ended)
+
+
+def stored_keys(stored: StoredAgent) -> Iterator[str]:
+    for kept in (stored.inbox, stored.ended):
+        for entry in msgspec.json.decode(kept, type=list[_Keyed]):
+            if entry.key is not None:
+                yield entry.key
 
 
 def _ended_items(stored: StoredAgent, records: Sequence[bytes]) -> Iterator[KeyedItem]:

@@ -17,8 +17,6 @@ from retinue.stores.sqlite.rows import Row
 from retinue.stores.sqlite.schedules import read_kept
 from retinue.stores.whole import StoredAgent, Touched
 
-_RECENT = 24  # the newest items, whose keys are kept after they ended
-
 
 class SqliteWholeReader:
     """Implements `WholeReader` on a connection of its own."""
@@ -76,12 +74,12 @@ class SqliteWholeReader:
         except sqlite3.Error as error:
             raise store_error(error, self._data) from error
 
-    def read(self, agent_id: AgentId, *, after: int) -> StoredAgent | None:
-        rows = self._rows("whole_agent", agent_id, after, _RECENT)
+    def read(self, agent_id: AgentId, *, after: int, settled: int = 0) -> StoredAgent | None:
+        rows = self._rows("whole_agent", agent_id, after, settled)
         if not rows:
             return None
         owner, descriptor, definition, lifecycle, context_from, state = rows[0][:6]
-        last_seq, history, inbox, ended, outbox, requests = rows[0][6:]
+        last_seq, last_item, history, inbox, ended, outbox, requests = rows[0][6:]
         return StoredAgent(
             id=agent_id,
             owner=owner,
@@ -91,9 +89,11 @@ class SqliteWholeReader:
             context_from=context_from,
             state=state,
             last_seq=last_seq,
+            last_item=last_item,
             history=b"" if history is None else history.encode() + b"\n",
             inbox=inbox.encode(),
             ended=ended.encode(),
+            settled=settled,
             outbox=outbox.encode(),
             requests=requests.encode(),
         )

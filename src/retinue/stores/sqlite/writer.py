@@ -34,7 +34,7 @@ from retinue.stores.sqlite.operations import (
 )
 from retinue.stores.sqlite.queries import READING, WRITING
 from retinue.stores.sqlite.requests import KnownRequests
-from retinue.stores.sqlite.restoring import stored_identity
+from retinue.stores.sqlite.restoring import stored_identity, stored_keys
 from retinue.stores.sqlite.rows import item_of
 from retinue.stores.sqlite.schedules import KnownSchedules
 from retinue.stores.sqlite.warm import WarmAgents
@@ -85,6 +85,7 @@ class Needs:
             case Restore(stored=stored):
                 self.ids.add(stored.id)
                 self.identities.add((stored.owner, stored_identity(stored)))
+                self.keys.update((stored.owner, key) for key in stored_keys(stored))
             case SettleRequest(agent_id=agent_id, decision=decision):
                 self.ids.add(agent_id)
                 self.requests.add(decision.request_id)

@@ -162,6 +162,7 @@ SELECT id, reason FROM set_aside ORDER BY id;
 SELECT
     owner, descriptor, definition, lifecycle, context_from, state,
     coalesce((SELECT max(seq) FROM records WHERE agent = agents.number), 0),
+    coalesce((SELECT max(seq) FROM items WHERE agent = agents.number), 0),
     (
         SELECT group_concat(CAST(body AS TEXT), char(10))
         FROM (SELECT body FROM records WHERE agent = agents.number AND seq > ?2 ORDER BY seq)
@@ -190,13 +191,8 @@ SELECT
                 || printf('.%06dZ', ended_at % 1000000)
         ))
         FROM (
-            SELECT * FROM (
-                SELECT * FROM items WHERE agent = agents.number ORDER BY seq DESC LIMIT ?3
-            )
-            WHERE ended_at IS NOT NULL AND (
-                dedupe_key IS NOT NULL
-                OR seq = (SELECT max(seq) FROM items WHERE agent = agents.number)
-            )
+            SELECT * FROM items
+            WHERE agent = agents.number AND seq > ?3 AND ended_at IS NOT NULL
             ORDER BY seq
         )
     ),

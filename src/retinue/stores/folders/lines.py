@@ -1,18 +1,17 @@
-"""Appending to `history.jsonl` without ever leaving half a line behind."""
+"""Files of numbered lines, which are appended to without ever leaving half a line behind."""
 
 import os
 
-from retinue.stores.folders.layout import HISTORY, line_seq
+from retinue.stores.folders.layout import line_seq
 
 _TAIL = 64 * 1024
 
 
-def repair_tail(folder: str) -> int | None:
+def repair_tail(path: str) -> int | None:
     """Cut off a torn last line, keep a copy of it, and give the seq of the last whole one.
 
-    None means that the last line is not a record: the file has to be written anew.
+    None means that the last line has no number: the file has to be written anew.
     """
-    path = f"{folder}/{HISTORY}"
     try:
         descriptor = os.open(path, os.O_RDWR | os.O_CLOEXEC | os.O_NOFOLLOW)
     except FileNotFoundError:
@@ -20,13 +19,30 @@ def repair_tail(folder: str) -> int | None:
     try:
         size = os.fstat(descriptor).st_size
         end, line = _last_line(descriptor, size)
-        if end < size:
-            torn = os.pread(descriptor, size - end, end)
-            _append(path + ".torn", torn + b"\n")
-            os.ftruncate(descriptor, end)
+        _cut_after(path, descriptor, end)
         return line_seq(line) if line else 0
     finally:
         os.close(descriptor)
+
+
+def cut_after(path: str, length: int) -> None:
+    """Cut off what follows, and keep a copy of it."""
+    try:
+        descriptor = os.open(path, os.O_RDWR | os.O_CLOEXEC | os.O_NOFOLLOW)
+    except FileNotFoundError:
+        return
+    try:
+        _cut_after(path, descriptor, length)
+    finally:
+        os.close(descriptor)
+
+
+def _cut_after(path: str, descriptor: int, length: int) -> None:
+    size = os.fstat(descriptor).st_size
+    if length < size:
+        rest = os.pread(descriptor, size - length, length)
+        append(f"{path}.torn", rest if rest.endswith(b"\n") else rest + b"\n")
+        os.ftruncate(descriptor, length)
 
 
 def _last_line(descriptor: int, size: int) -> tuple[int, bytes]:
@@ -42,12 +58,8 @@ def _last_line(descriptor: int, size: int) -> tuple[int, bytes]:
         reach *= 8
 
 
-def append_lines(folder: str, lines: bytes) -> None:
+def append(path: str, data: bytes) -> None:
     """Append whole lines; when there is no room for all of them, the file stays as it was."""
-    _append(f"{folder}/{HISTORY}", lines)
-
-
-def _append(path: str, data: bytes) -> None:
     flags = os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC | os.O_NOFOLLOW
     descriptor = os.open(path, flags, 0o600)
     try:
