@@ -101,8 +101,9 @@ class Context:
                 pass
 
     def _say(self, content: list[Content]) -> None:
-        self.characters += sum(content_characters(entry) for entry in content)
-        self.images += sum(isinstance(entry, AttachedImage) for entry in content)
+        for entry in content:
+            self.characters += content_characters(entry)
+            self.images += isinstance(entry, AttachedImage)
         last = self._messages[-1] if self._messages else None
         if isinstance(last, UserMessage):
             self._messages[-1] = UserMessage(content=[*last.content, *content])
@@ -134,11 +135,13 @@ class Context:
         self._messages.append(
             AssistantMessage(parts=record.parts, model=record.model, provider=record.provider)
         )
-        self.characters += sum(characters_of_part(part) for part in record.parts)
-        calls = record.calls
-        self._pending = {call.id: call for call in calls}
-        self._order = [call.id for call in calls]
         self._results = {}
+        self._order = []
+        for part in record.parts:
+            self.characters += characters_of_part(part)
+            if isinstance(part, CallPart):
+                self._pending[part.id] = part
+                self._order.append(part.id)
 
     def _settle(self, record: ToolRecord) -> None:
         if self._pending.pop(record.call, None) is None:

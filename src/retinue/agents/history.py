@@ -38,7 +38,7 @@ class History:
     @property
     def open_calls(self) -> Sequence[CallPart]:
         """Calls of the last response that have no result yet, in the order they were asked for."""
-        return list(self._open.values())
+        return list(self._open.values()) if self._open else ()
 
     @property
     def asked_by(self) -> AssistantRecord | None:

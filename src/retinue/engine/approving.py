@@ -46,6 +46,8 @@ class Approvals:
 
 
 def needs_approval(warm: Warm, plan: Plan, call: CallPart) -> bool:
+    if not plan.asks_first:
+        return False
     if not plan.definition.needs_approval(call.name) or call.malformed is not None:
         return False
     return not is_held(Permission("tool", call.name), warm.state.grants)
@@ -53,9 +55,10 @@ def needs_approval(warm: Warm, plan: Plan, call: CallPart) -> bool:
 
 def spent(warm: Warm, plan: Plan, call: CallPart, result: CallResult) -> CallResult:
     """Note the approval that a call used up: given late, it lets the call run once."""
+    if result.record is None or not needs_approval(warm, plan, call):
+        return result
     turn = warm.state.turn
-    is_own = turn is not None and call.id in turn.approved
-    if result.record is None or is_own or not needs_approval(warm, plan, call):
+    if turn is not None and call.id in turn.approved:
         return result
     digest = digest_of_call(call.name, call.arguments)
     return structs.replace(result, spent=digest) if digest in warm.state.approvals else result

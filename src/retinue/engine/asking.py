@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import Callable, Sequence
 
+import msgspec
 from msgspec import structs
 
 from retinue.agents.context import neutral
@@ -25,6 +26,8 @@ from retinue.models.port import Completed, Model, ModelEvent, ModelRequest
 from retinue.tools.port import AgentFiles
 
 LARGEST_IMAGE = 5 * 1024 * 1024
+
+_encoder = msgspec.json.Encoder()
 
 
 async def ask(
@@ -51,6 +54,8 @@ async def ask(
         raise StreamCutError(f"the answer of {model.name} broke off before its end")
     if not any(map(_says_something, completed.parts)):
         raise ModelError(f"{model.name} gave an empty reply", is_retryable=True)
+    if _is_clean(completed.parts):
+        return completed
     return structs.replace(completed, parts=[_clean(part) for part in completed.parts])
 
 
@@ -58,6 +63,14 @@ def _is_cancelled() -> bool:
     """Whether somebody cancelled this task; else what it awaited gave up by itself."""
     task = asyncio.current_task()
     return task is not None and task.cancelling() > 0
+
+
+def _is_clean(parts: Sequence[Part]) -> bool:
+    """Whether all of it can be stored as it is, as nearly always."""
+    try:
+        return b"\\u0000" not in _encoder.encode(parts)
+    except UnicodeEncodeError:
+        return False
 
 
 def _clean(part: Part) -> Part:

@@ -103,14 +103,15 @@ class ModelCaller:
             estimated=estimated,
             duration_ms=round((clock.monotonic() - began) * 1000),
         )
-        if ends_turn(record) and plan.side.is_plain and not plan.definition.is_dual:
+        if plan.is_plain and ends_turn(record):
             steps.answered(draft, warm, record, self._committer.connectors)
         warm.is_in_doubt = False
         await self._committer.commit(warm, draft, "response")
 
     async def _answer(self, warm: Warm, plan: Plan, model: Model, narrator: Narrator) -> Completed:
-        messages = warm.context.messages
-        if warm.context.images:
+        context = warm.context
+        messages = context.messages
+        if context.images:
             messages = await with_images(messages, self._trees.tree(warm.id))
         turn = warm.state.turn
         request = ModelRequest(

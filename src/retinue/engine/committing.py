@@ -12,7 +12,7 @@ from retinue.engine.reporting import Reporter
 from retinue.engine.space import Space
 from retinue.engine.warm import Draft, Warm
 from retinue.errors import StoreFullError
-from retinue.failpoints import reach
+from retinue.failpoints import IS_ARMED, reach
 from retinue.stores.port import Commit, Store
 
 ResultT = TypeVar("ResultT")
@@ -57,7 +57,9 @@ class Committer:
 
         Commands that come meanwhile are refused: they could not be written down either.
         """
-        commit = await self._finished(warm, draft)
+        if draft.fates and warm.has_listeners:
+            await self._finish(warm, draft)
+        commit = warm.commit_of(draft)
         while True:
             try:
                 await self._put(warm, draft, commit, name)
@@ -71,23 +73,26 @@ class Committer:
 
     async def commit_now(self, warm: Warm, draft: Draft, name: str) -> None:
         """Commit what can be asked for again. Raises `StoreFullError`: then nothing happened."""
-        await self._put(warm, draft, await self._finished(warm, draft), name)
-
-    async def _finished(self, warm: Warm, draft: Draft) -> Commit:
-        """Add what tells whoever has to hear how an item ended."""
         if draft.fates and warm.has_listeners:
-            draft.posts += await self._reporter.reports(warm, draft)
-        return warm.commit_of(draft)
+            await self._finish(warm, draft)
+        await self._put(warm, draft, warm.commit_of(draft), name)
+
+    async def _finish(self, warm: Warm, draft: Draft) -> None:
+        """Add what tells whoever has to hear how an item ended."""
+        draft.posts += await self._reporter.reports(warm, draft)
 
     async def _put(self, warm: Warm, draft: Draft, commit: Commit, name: str) -> None:
         try:
-            reach(f"{name}:before")
+            if IS_ARMED:
+                reach(f"{name}:before")
             await self._store.commit(commit)
-            reach(f"{name}:after")
+            if IS_ARMED:
+                reach(f"{name}:after")
         except StoreFullError as error:
             self.space.refused(error)
             raise
-        self.space.took()
+        if self.space.is_troubled:
+            self.space.took()
         warm.apply(draft)
         if draft.deliveries:
             self._outbox.nudge()

@@ -366,7 +366,9 @@ class Engine:
         self._running.add(agent_id)
         try:
             warm = await self._load(agent_id)
-            if warm is None or not await self._may_run(warm):
+            if warm is None:
+                return
+            if self._runner.is_suspect(warm) and not await self._may_run(warm):
                 return
             seconds = await self._runner.run(warm)
             if seconds is not None:
@@ -388,8 +390,7 @@ class Engine:
 
     async def _may_run(self, warm: Warm) -> bool:
         """A turn in which processes died waits until no other such turn runs; commands do not."""
-        if self._runner.is_suspect(warm):
-            await self._runner.obey(warm)
+        await self._runner.obey(warm)
         return not self._runner.is_suspect(warm) or self._trials.begin(warm.id, _priority(warm))
 
     async def _after_defect(self, agent_id: AgentId) -> None:

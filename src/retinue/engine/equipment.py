@@ -4,7 +4,12 @@ from collections.abc import Mapping
 
 from retinue.agents.descriptor import PermanentDescriptor
 from retinue.agents.state import Turn
-from retinue.agents.tokens import LARGEST_CORRECTION, corrected_tokens, estimated_tokens
+from retinue.agents.tokens import (
+    CHARACTERS_PER_TOKEN,
+    LARGEST_CORRECTION,
+    corrected_tokens,
+    estimated_tokens,
+)
 from retinue.clock import Clock
 from retinue.definitions.subagent import SideName
 from retinue.engine.actions import Pressure, Rules
@@ -19,6 +24,8 @@ from retinue.models.port import Model, Models
 from retinue.tools.port import Tool, Toolbox
 
 _TOOLS_FRESH_SECONDS = 0.2
+_CALM = WARNING * CHARACTERS_PER_TOKEN / LARGEST_CORRECTION
+"""Characters for each token of the limit that are no pressure, however far off the estimate is."""
 
 
 class Equipment:
@@ -50,18 +57,18 @@ class Equipment:
         side: SideName = warm.state.turn.side if warm.state.turn is not None else "side_a"
         plan = self._planner.plan(warm.definition, side, self.tools)
         warm.overhead = plan.overhead + warm.own_overhead
-        warm.seen_by = side if plan.definition.is_dual else ""
+        warm.look_as(side if plan.is_dual else "")
         return plan
 
     def rules(self, warm: Warm, turn: Turn) -> Rules | None:
         """How the acting side's turn ends, where it is not simply by an answer in words."""
+        if self._planner.is_plain(warm.definition, turn.side):
+            return None
         try:
             definition = self._planner.definition(warm.definition)
             side = definition.side(turn.side)
         except RetinueError:
             return None  # the next step says what is wrong
-        if side.is_plain and not definition.is_dual:
-            return None
         history = warm.history
         response = history.unanswered
         if response is not None and response.seq < max(turn.first_seq, turn.side_since):
@@ -76,13 +83,13 @@ class Equipment:
 
     async def system(self, warm: Warm, plan: Plan) -> str:
         """The plan's system prompt, and after it what only this agent or its owner's are told."""
-        sections = [plan.system]
+        system = plan.system
         if isinstance(warm.descriptor, PermanentDescriptor):
-            sections.append(warm.descriptor.system_prompt)
+            system = _joined(system, warm.descriptor.system_prompt)
         if WRITING_TOOL in plan.tools:
-            await self._roster.load(warm.owner)
-            sections.append(self._roster.section(warm.owner, itself=warm.id))
-        system = "\n\n".join(section for section in sections if section)
+            if not self._roster.is_loaded(warm.owner):
+                await self._roster.load(warm.owner)
+            system = _joined(system, self._roster.section(warm.owner, itself=warm.id))
         warm.own_overhead = len(system) - len(plan.system)
         warm.overhead = plan.overhead + warm.own_overhead
         return system
@@ -109,15 +116,15 @@ class Equipment:
         return model, len(names)
 
     def pressure(self, warm: Warm) -> Pressure:
-        estimate, limit = self.estimate(warm), self.limit(warm)
-        if estimate * LARGEST_CORRECTION < limit * WARNING:
+        limit = self.limit(warm)
+        if warm.context.characters + warm.overhead < limit * _CALM:
             return "low"  # whatever the correction; nearly every call ends here
-        last = warm.state.tokens
+        estimate, last = self.estimate(warm), warm.state.tokens
         return pressure_of(corrected_tokens(estimate, last, last.model if last else ""), limit)
 
     def limit(self, warm: Warm) -> int:
-        limit = self.limits.context_tokens
-        return min(limit, warm.model_limit) if warm.model_limit else limit
+        limit, window = self.limits.context_tokens, warm.model_limit
+        return window if window and window < limit else limit
 
     def room(self, warm: Warm) -> int:
         """How many tokens the records may take, estimated and corrected by the last call."""
@@ -129,3 +136,7 @@ class Equipment:
 
     def estimate(self, warm: Warm) -> int:
         return estimated_tokens(warm.context.characters + warm.overhead)
+
+
+def _joined(text: str, section: str) -> str:
+    return f"{text}\n\n{section}" if text and section else text or section

@@ -9,7 +9,7 @@ from retinue.definitions.catalog import Catalog
 from retinue.definitions.definition import Definition
 from retinue.definitions.prompt import Prompt
 from retinue.definitions.scoping import SYSTEM_PREFIX, effective
-from retinue.definitions.side import Side
+from retinue.definitions.side import SessionToolBinding, Side
 from retinue.definitions.subagent import SideName
 from retinue.engine.peers import peers_of
 from retinue.models.port import ToolSpec
@@ -36,6 +36,11 @@ class Plan:
     tools: Mapping[str, Tool]  # what the scope allows
     specs: Sequence[ToolSpec]
     overhead: int  # characters of all that
+    is_dual: bool  # both sides are models
+    is_plain: bool  # nothing but an answer in words ends its turn
+    asks_first: bool  # its owner is asked about some of its calls
+    terminal: frozenset[str]  # tools whose success ends the run
+    bound: frozenset[str]  # tools that end the run or tell how it goes
     own: Mapping[str, Tool] = field(default_factory=dict[str, Tool])
     """tools that only this side's prompt has, whether the scope allows them or not"""
 
@@ -63,6 +68,11 @@ class Planner:
 
     def definition(self, name: str) -> Definition:
         return self._catalog.definition(name)
+
+    def is_plain(self, name: str, side: SideName) -> bool:
+        """Whether the side is known to end its turn by an answer in words."""
+        kept = self._plans.get((name, side))
+        return kept is not None and kept[2].is_plain and kept[0] == self._catalog.revision
 
     def plan(self, name: str, side: SideName, tools: Mapping[str, Tool]) -> Plan:
         revision = self._catalog.revision
@@ -111,7 +121,16 @@ def make_plan(
         specs=specs,
         overhead=overhead,
         own=brought,
+        is_dual=definition.is_dual,
+        is_plain=side.is_plain and not definition.is_dual,
+        asks_first=bool(definition.tool_approvals),
+        terminal=_named(side.session_stop, side.session_fail),
+        bound=_named(side.session_stop, side.session_fail, side.session_status),
     )
+
+
+def _named(*bindings: SessionToolBinding | None) -> frozenset[str]:
+    return frozenset(binding.name for binding in bindings if binding is not None)
 
 
 def system_prompt(

@@ -52,8 +52,10 @@ class Requests:
 
     def follow(self, changes: Sequence[Change]) -> None:
         """Look again when the next one expires, if that may have changed."""
-        if any(change.requests for change in changes):
-            self._news.set()
+        for change in changes:
+            if change.requests:
+                self._news.set()
+                return
 
     async def decide(
         self,

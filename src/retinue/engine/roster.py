@@ -35,6 +35,9 @@ class Roster:
         self._listed: dict[OwnerId, Sequence[PermanentDescriptor]] = {}
         self._changes = 0
 
+    def is_loaded(self, owner: OwnerId) -> bool:
+        return owner in self._listed
+
     async def load(self, owner: OwnerId) -> None:
         if owner in self._listed:
             return
@@ -58,7 +61,10 @@ class Roster:
 
     def section(self, owner: OwnerId, *, itself: AgentId) -> str:
         """What an agent is told of the others; nothing when there are none."""
-        others = [one for one in self._listed.get(owner, ()) if one.id != itself]
+        listed = self._listed.get(owner)
+        if not listed:
+            return ""
+        others = [one for one in listed if one.id != itself]
         if not others:
             return ""
         lines = [

@@ -144,9 +144,10 @@ class Runner:
     async def _work(self, warm: Warm) -> float | None:
         while not self._committer.is_stopping:
             try:
-                await self.obey(warm)
-                if warm.is_deleted:
-                    return None
+                if warm.commands:
+                    await self.obey(warm)
+                    if warm.is_deleted:
+                        return None
                 if warm.is_ended:
                     await self._clear(warm)
                     return None
@@ -157,7 +158,7 @@ class Runner:
                     case Wait():
                         until = action.until
                         return None if until is None else steps.due_in(until, self._clock.now())
-                    case _ if self.space.is_short:
+                    case _ if self._committer.space.is_short:
                         await self._committer.wait_for_room(warm)
                     case _:
                         await self._perform(warm, action)

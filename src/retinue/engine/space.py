@@ -32,13 +32,16 @@ class Space:
         self._ending = asyncio.Event()
         self._lost: list[str] = []
         self.is_short = False  # the last write was refused
+        self.is_troubled = False  # and none was taken since
 
     def refused(self, error: StoreFullError) -> None:
         self.is_short = True
+        self.is_troubled = True
         self._trouble.tell(error.message)
 
     def took(self) -> None:
         self.is_short = False
+        self.is_troubled = False
         self._trouble.end()
 
     async def check(self) -> None:

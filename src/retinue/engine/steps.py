@@ -127,10 +127,11 @@ def responded(
     draft: Draft, plan: Plan, completed: Completed, *, model: str, estimated: int, duration_ms: int
 ) -> AssistantRecord:
     """The response and the intent of its calls, in one commit, before any of them runs."""
-    assert draft.state.turn is not None  # a response belongs to a turn
+    turn = draft.state.turn
+    assert turn is not None  # a response belongs to a turn
     record = AssistantRecord(
         parts=_with_own_ids(completed.parts),
-        side=draft.state.turn.side if plan.definition.is_dual else "",
+        side=turn.side if plan.is_dual else "",
         model=model,
         usage=completed.usage,
         finish=completed.finish,
@@ -142,15 +143,11 @@ def responded(
         parts: list[Part] = [p for p in record.parts if not isinstance(p, TextPart)]
         record = structs.replace(record, parts=[TextPart(text=said), *parts])
     record = draft.add(record)
-    state = counted(draft.state, model, completed.usage)
-    usage = completed.usage
+    state, usage = draft.state, completed.usage
+    tokens = state.tokens
     if usage is not None and usage.input:
         reported = usage.input + usage.cache_read + usage.cache_write
-        state = structs.replace(
-            state, tokens=TokenSnapshot(model=model, reported=reported, estimated=estimated)
-        )
-    turn = state.turn
-    assert turn is not None  # a response belongs to a turn
+        tokens = TokenSnapshot(model=model, reported=reported, estimated=estimated)
     turn = structs.replace(
         turn,
         steps=turn.steps + 1,
@@ -159,7 +156,8 @@ def responded(
         retry_at=None,
         approved=[],
     )
-    draft.state = structs.replace(state, turn=turn)
+    stats = counted(state.stats, model, usage) if usage is not None else state.stats
+    draft.state = structs.replace(state, turn=turn, tokens=tokens, stats=stats)
     return record
 
 
@@ -183,15 +181,15 @@ def _with_own_ids(parts: Sequence[Part]) -> list[Part]:
     return result
 
 
-def counted(state: AgentState, model: str, usage: Usage | None) -> AgentState:
+def counted(
+    stats: Mapping[str, dict[str, TokenStats]], model: str, usage: Usage
+) -> dict[str, dict[str, TokenStats]]:
     """Add a call's tokens to the sums of its provider and model."""
-    if usage is None:
-        return state
     provider, _, name = model.partition(":")
     name = name or provider
-    models = state.stats.get(provider, {})
+    models = stats.get(provider, {})
     sums = models.get(name, TokenStats()).plus(usage)
-    return structs.replace(state, stats={**state.stats, provider: {**models, name: sums}})
+    return {**stats, provider: {**models, name: sums}}
 
 
 def ran(draft: Draft, call: CallPart, result: CallResult) -> None:
@@ -249,11 +247,13 @@ def due_again(draft: Draft) -> None:
 def summarised(draft: Draft, summary: SummaryRecord) -> None:
     draft.add(summary)
     draft.context_from = summary.keep_from
-    state = counted(draft.state, summary.model, summary.usage) if summary.model else draft.state
-    turn = state.turn
+    state, turn = draft.state, draft.state.turn
+    stats = state.stats
+    if summary.model and summary.usage is not None:
+        stats = counted(stats, summary.model, summary.usage)
     if turn is not None and summary.reason == "overflow":
         turn = structs.replace(turn, overflowed=True)
-    draft.state = structs.replace(state, tokens=None, turn=turn)
+    draft.state = structs.replace(state, tokens=None, turn=turn, stats=stats)
 
 
 def answered(

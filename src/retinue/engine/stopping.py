@@ -89,14 +89,6 @@ def _run_end(
     return GoesOn() if was_tried else None
 
 
-def is_terminal(side: Side, call: CallPart) -> bool:
-    """Whether the success of this call ends the run."""
-    return any(
-        binding is not None and binding.name == call.name
-        for binding in (side.session_fail, side.session_stop)
-    )
-
-
 def bound_text(binding: SessionToolBinding, call: CallPart, result: str) -> str:
     """The mapped argument, else the tool's result."""
     value = call.arguments.get(binding.message_property) if binding.message_property else None

@@ -10,7 +10,6 @@ from retinue.engine.committing import Committer
 from retinue.engine.equipment import Equipment
 from retinue.engine.feed import Feed
 from retinue.engine.prompting import Plan
-from retinue.engine.stopping import is_terminal
 from retinue.engine.switching import departed
 from retinue.engine.tooling import CallResult, Tooling, closing
 from retinue.engine.warm import Warm
@@ -55,9 +54,10 @@ class ToolRunner:
             await self._committer.commit(warm, draft)
 
         async def run(call: CallPart) -> CallResult:
-            asked = await self._approvals.ask(warm, plan, call, tools)
-            if asked is not None:
-                return asked
+            if plan.asks_first:
+                asked = await self._approvals.ask(warm, plan, call, tools)
+                if asked is not None:
+                    return asked
             warm.is_in_doubt = True
             show = self._progress(warm, call)
             result = await self._tooling.run(
@@ -65,14 +65,14 @@ class ToolRunner:
             )
             return spent(warm, plan, call, result)
 
-        are_pure = all(
+        are_pure = len(allowed) > 1 and all(
             (tool := tools.get(c.name))
             and tool.effect == "pure"
             and not needs_approval(warm, plan, c)
-            and not is_terminal(plan.side, c)
+            and c.name not in plan.terminal
             for c in allowed
         )
-        if are_pure and len(allowed) > 1:
+        if are_pure:
             await self._run_together(warm, allowed, run)
         else:
             for call in allowed:
@@ -87,7 +87,8 @@ class ToolRunner:
                 warm.is_in_doubt = False
                 if warm.commands or self._committer.is_stopping or _holds(result):
                     return
-        await self._skip(warm, action.calls[len(allowed) :])
+        if len(allowed) < len(action.calls):
+            await self._skip(warm, action.calls[len(allowed) :])
 
     async def _run_together(
         self,
@@ -130,13 +131,12 @@ class ToolRunner:
             await self._committer.commit(warm, draft, "result")
 
     async def _skip(self, warm: Warm, calls: Sequence[CallPart]) -> None:
-        if calls:
-            draft = self._committer.draft(warm)
-            most = self._equipment.limits.calls_per_response
-            for call in calls:
-                text = f"Not run: at most {most} calls of one response are."
-                draft.add(closing(call, "skipped", text))
-            await self._committer.commit(warm, draft, "result")
+        draft = self._committer.draft(warm)
+        most = self._equipment.limits.calls_per_response
+        for call in calls:
+            text = f"Not run: at most {most} calls of one response are."
+            draft.add(closing(call, "skipped", text))
+        await self._committer.commit(warm, draft, "result")
 
     def _progress(self, warm: Warm, call: CallPart) -> Callable[[str], None]:
         feed = self._feed
@@ -161,4 +161,4 @@ def _holds(result: CallResult) -> bool:
 
 def _ends_run(plan: Plan, call: CallPart, result: CallResult) -> bool:
     record = result.record
-    return record is not None and record.status == "ok" and is_terminal(plan.side, call)
+    return call.name in plan.terminal and record is not None and record.status == "ok"

@@ -147,9 +147,10 @@ class Tooling:
         )
         if output.is_error:
             return CallResult(record=record)
-        missing = await self._missing(plan, call, context.files)
-        if missing:
-            return _refused(call, "error", missing)
+        if call.name in plan.bound:
+            missing = await self._missing(plan, call, context.files)
+            if missing:
+                return _refused(call, "error", missing)
         return CallResult(
             record=record,
             posts=context.posts,

@@ -3,7 +3,7 @@
 import asyncio
 from bisect import insort
 from collections import deque
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, TypeVar
@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 from msgspec import UNSET, Struct, UnsetType, structs
 
 from retinue.agents.context import Context
-from retinue.agents.fate import Fate, is_final
+from retinue.agents.fate import is_final
 from retinue.agents.history import History
 from retinue.agents.inbox import Item
 from retinue.agents.request import Request
@@ -155,8 +155,9 @@ class Warm:
         self.epoch = snapshot.epoch
         self.next_seq = snapshot.next_seq
         self.history = History(snapshot.records)
-        self._contexts: dict[str, Context] = {}  # by who sees it; made when first asked for
-        self.seen_by = ""  # the side that acts, where both are models
+        self.context = Context(self.history.records)  # what the model whose turn it is sees
+        self._contexts = {"": self.context}  # by who sees it
+        self._seen_by: str = ""  # the side that acts, where both are models
         self.waiting: list[Item] = []
         self._last_item_seq = 0
         turn = agent.state.turn
@@ -183,14 +184,13 @@ class Warm:
                 self.running[item.id] = item
                 self.has_listeners |= item.body.sender.type != "user"
 
-    @property
-    def context(self) -> Context:
-        """What the model whose turn it is sees."""
-        context = self._contexts.get(self.seen_by)
-        if context is None:
-            context = Context(self.history.records, side=self.seen_by)
-            self._contexts[self.seen_by] = context
-        return context
+    def look_as(self, side: str) -> None:
+        """From here on the context is what this side sees; no side, where one is a person."""
+        if side != self._seen_by:
+            self._seen_by = side
+            if side not in self._contexts:
+                self._contexts[side] = Context(self.history.records, side=side)
+            self.context = self._contexts[side]
 
     @property
     def weight(self) -> int:
@@ -284,17 +284,18 @@ class Warm:
         if draft.lifecycle is not None:
             self.is_ended = draft.lifecycle != "active"
         if draft.fates:
-            self._follow_fates({change.item_id: change.fate for change in draft.fates})
+            self._follow_fates(draft.fates)
 
-    def _follow_fates(self, fates: Mapping[ItemId, Fate]) -> None:
-        for item in self.waiting:
-            fate = fates.get(item.id)
-            if fate is not None and not is_final(fate):
-                self.running[item.id] = item
-        self.waiting = [item for item in self.waiting if item.id not in fates]
-        for item_id, fate in fates.items():
-            if is_final(fate):
-                self.running.pop(item_id, None)
+    def _follow_fates(self, changes: Sequence[FateChange]) -> None:
+        if self.waiting:
+            changed = {change.item_id for change in changes}
+            for item in self.waiting:
+                if item.id in changed:
+                    self.running[item.id] = item
+            self.waiting = [item for item in self.waiting if item.id not in changed]
+        for change in changes:
+            if is_final(change.fate):
+                self.running.pop(change.item_id, None)
 
     def turn_items(self) -> Sequence[ItemId]:
         return self.state.turn.items if self.state.turn else ()
