@@ -82,7 +82,8 @@ class Engine:
         self.catalog = world.catalog
         self.settings = world.settings
         self.models = world.models
-        self.schedules = make_schedules(world)
+        self.following = Following(world.catalog)
+        self.schedules = make_schedules(world, self.following)
         self.toolbox = make_toolbox(world, limits, self.schedules)
         self._clock = world.clock
         self._limits = limits
@@ -95,7 +96,6 @@ class Engine:
             foreground=limits.foreground, background=limits.background, clock=world.clock
         )
         self._trials = Trials(self._dispatch.wake)
-        self.following = Following(world.catalog, self.toolbox)
         self._roster = Roster(world.store)
         self._runner = make_runner(
             world, limits, self._feed, self.following, self.toolbox, self._outbox, self._roster
@@ -157,12 +157,12 @@ class Engine:
 
     async def _watch_files(self) -> None:
         """Tell the doors when files changed, also while nobody runs a turn."""
-        shown = self.following.shown()
+        shown = self.following.shown(self.toolbox)
         while True:
             await self._clock.sleep(_FILES_SECONDS)
             self._scheduler.look()
-            await self.following.everything()
-            before, shown = shown, self.following.shown()
+            await self.following.everything(self.toolbox)
+            before, shown = shown, self.following.shown(self.toolbox)
             if shown != before:
                 self._feed.announce(DefinitionsEvent())
 

@@ -10,9 +10,8 @@ from retinue.tools.threads import in_thread
 class Following:
     """Looks at the files when asked; while they are loaded, whoever asks waits for the same."""
 
-    def __init__(self, catalog: Catalog, toolbox: Toolbox) -> None:
+    def __init__(self, catalog: Catalog) -> None:
         self._catalog = catalog
-        self._toolbox = toolbox
         self._loading: asyncio.Task[bool] | None = None
 
     async def definitions(self) -> None:
@@ -24,11 +23,11 @@ class Following:
             self._loading = asyncio.create_task(loading)
         await asyncio.shield(self._loading)
 
-    async def everything(self) -> None:
+    async def everything(self, toolbox: Toolbox) -> None:
         """Take up what changed in any file; tools first, since definitions are checked by them."""
-        await self._toolbox.tools()
+        await toolbox.tools()
         await self.definitions()
 
-    def shown(self) -> tuple[int, tuple[str, ...]]:
+    def shown(self, toolbox: Toolbox) -> tuple[int, tuple[str, ...]]:
         """What people see of it: another value means that they should look again."""
-        return self._catalog.revision, tuple(self._toolbox.problems())
+        return self._catalog.revision, tuple(toolbox.problems())

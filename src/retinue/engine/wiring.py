@@ -54,11 +54,12 @@ class World:
     collaborates: bool = True  # agents get the tools with which they work together
 
 
-def make_schedules(world: World) -> Schedules:
+def make_schedules(world: World, following: Following) -> Schedules:
     return Schedules(
         store=world.store,
         schedules=world.schedules,
         catalog=world.catalog,
+        following=following,
         settings=world.settings,
         probe=world.probe,
         clock=world.clock,

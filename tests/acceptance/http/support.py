@@ -133,7 +133,12 @@ class Door:
             headers = {"Authorization": f"Bearer {TOKEN}"}
         address = self.url.replace("http", "ws") + "/api/ws" + query
         return websockets.connect(
-            address, additional_headers=headers, proxy=None, max_size=None, open_timeout=5
+            address,
+            additional_headers=headers,
+            proxy=None,
+            max_size=None,
+            max_queue=None,
+            open_timeout=5,
         )
 
     async def connect(self) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:

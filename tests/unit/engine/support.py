@@ -1,13 +1,15 @@
 """Models and tools that tests of the engine share."""
 
 import asyncio
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Callable, Sequence
 
 from retinue.messages import TextContent, ToolMessage, UserMessage
 from retinue.models.port import ModelRequest
 from retinue.models.scripted import Answer, Call, Reply
 from retinue.tools.function import tool
 from retinue.tools.port import Effect, Tool
+from tests.waiting import eventually as eventually
+from tests.waiting import until as until
 
 
 def said(request: ModelRequest) -> list[str]:
@@ -75,21 +77,3 @@ def in_order(texts: Sequence[str], lines: Sequence[str]) -> bool:
     """Whether the texts appear among the lines in this order."""
     rest = iter(lines)
     return all(any(text == line for line in rest) for text in texts)
-
-
-async def eventually(condition: Callable[[], object]) -> None:
-    """Let the engine work until something holds."""
-    for _ in range(10_000):
-        if condition():
-            return
-        await asyncio.sleep(0.0005)
-    raise AssertionError("it never came to hold")
-
-
-async def until(condition: Callable[[], Awaitable[object]]) -> None:
-    """Let the engine work until the store tells that something holds."""
-    for _ in range(2_000):
-        if await condition():
-            return
-        await asyncio.sleep(0.005)
-    raise AssertionError("it never came to hold")

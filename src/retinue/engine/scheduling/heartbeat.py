@@ -236,7 +236,7 @@ class Heartbeat:
     ) -> Receipt | None:
         await self._make_room()
         posting = self._schedules.posting
-        definition = posting.check_definition(self._settings.definition)
+        definition = await posting.check_definition(self._settings.definition)
         to = posting.new_agent(OWNER, HeartbeatDescriptor(), definition, name="Heartbeat", now=now)
         key = f"heartbeat/{due_at.timestamp():.6f}"
         marks = {

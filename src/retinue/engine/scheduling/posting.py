@@ -11,6 +11,7 @@ from retinue.agents.schedule import LATE, Schedule
 from retinue.agents.state import AgentState
 from retinue.agents.watch import Watch
 from retinue.definitions.catalog import Catalog
+from retinue.engine.following import Following
 from retinue.errors import NotFoundError, TerminatedError
 from retinue.ids import AgentId, OwnerId, new_agent_id, new_item_id
 from retinue.messages import clean_text
@@ -46,13 +47,17 @@ def watched_text(watch: Watch, difference: str) -> str:
 class Posting:
     """Makes the posts; whether they are stored is for the firing to decide."""
 
-    def __init__(self, *, store: Store, catalog: Catalog, settings: Settings) -> None:
+    def __init__(
+        self, *, store: Store, catalog: Catalog, following: Following, settings: Settings
+    ) -> None:
         self._store = store
         self._catalog = catalog
+        self._following = following
         self._settings = settings
 
-    def check_definition(self, name: str | None) -> str:
+    async def check_definition(self, name: str | None) -> str:
         """Give the definition of this name, or the default one. Raises `NotFoundError`."""
+        await self._following.definitions()
         catalog = self._catalog
         if name is not None:
             return catalog.definition(name).name
@@ -67,7 +72,7 @@ class Posting:
             to = self.new_agent(
                 schedule.owner,
                 CronDescriptor(id=schedule.id),
-                self.check_definition(schedule.definition),
+                await self.check_definition(schedule.definition),
                 name=schedule.title,
                 now=now,
             )

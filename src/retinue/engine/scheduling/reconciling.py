@@ -25,7 +25,7 @@ _TAKEN = (
 async def reconcile(schedules: Schedules, clock: Clock) -> None:
     """Bring the store to what the settings say; what did not change keeps its time and history."""
     now = clock.now()
-    wanted = _wanted(schedules, now)
+    wanted = await _wanted(schedules, now)
     store = schedules.store
     for stored in await store.all(LOCAL_OWNER):
         schedule = stored.schedule
@@ -45,7 +45,7 @@ async def reconcile(schedules: Schedules, clock: Clock) -> None:
         await store.add(new, None if new.is_paused else next_due(new, now))
 
 
-def _wanted(schedules: Schedules, now: datetime) -> dict[ScheduleId, Schedule]:
+async def _wanted(schedules: Schedules, now: datetime) -> dict[ScheduleId, Schedule]:
     found: dict[ScheduleId, Schedule] = {}
     for index, entry in enumerate(schedules.settings.cron):
         schedule = _schedule(entry, schedules.timezone, now)
@@ -54,7 +54,7 @@ def _wanted(schedules: Schedules, now: datetime) -> dict[ScheduleId, Schedule]:
         except UsageError as error:
             raise UsageError(f"retinue.toml: cron[{index}].{error.message}") from error
         try:
-            schedules.posting.check_definition(schedule.definition)
+            await schedules.posting.check_definition(schedule.definition)
         except RetinueError as error:
             # Its file may be repaired before the time comes; if not, that run tells the owner.
             logger.warning("retinue.toml: cron[%d].definition: %s", index, error.message)

@@ -12,6 +12,7 @@ from retinue.agents.schedule import CatchUp, Schedule, Source, check, next_due
 from retinue.agents.watch import Mark, Watch
 from retinue.clock import Clock, UnknownZoneError, machine_zone
 from retinue.definitions.catalog import Catalog
+from retinue.engine.following import Following
 from retinue.engine.scheduling.posting import Posting, schedule_text
 from retinue.engine.scheduling.watching import Probe, Watching
 from retinue.errors import ConflictError, RefusedError, UsageError
@@ -76,12 +77,13 @@ class Schedules:
         store: Store,
         schedules: ScheduleStore,
         catalog: Catalog,
+        following: Following,
         settings: Settings,
         probe: Probe,
         clock: Clock,
     ) -> None:
         self.store = schedules
-        self.posting = Posting(store=store, catalog=catalog, settings=settings)
+        self.posting = Posting(store=store, catalog=catalog, following=following, settings=settings)
         self.watching = Watching(probe)
         self.settings = settings
         self._agents = store
@@ -140,7 +142,7 @@ class Schedules:
         )
 
     async def _check_names(self, schedule: Schedule) -> None:
-        self.posting.check_definition(schedule.definition)
+        await self.posting.check_definition(schedule.definition)
         for agent_id in (schedule.target, schedule.report_to):
             if agent_id is not None:
                 await self._agents.agent(schedule.owner, agent_id)

@@ -34,7 +34,7 @@ def _default(call: Plain) -> str:
 
 async def definitions(call: Plain) -> Response:
     catalog = call.engine.catalog
-    await call.engine.following.everything()
+    await call.engine.following.everything(call.engine.toolbox)
     default = _default(call)
     problems = [
         ProblemEntry(
