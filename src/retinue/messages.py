@@ -199,6 +199,15 @@ class RunRecord(Record, frozen=True, kw_only=True, tag="run"):
     steps: int = 0
 
 
+class HandoffRecord(Record, frozen=True, kw_only=True, tag="handoff"):
+    """Another definition goes on with the conversation; it may be told something first."""
+
+    source: str  # the definition that acted until here
+    target: str
+    text: str = ""
+    files: list[FileReference] = []
+
+
 class UnknownRecord(Struct, frozen=True, kw_only=True):
     """A record of a kind that this version does not know, kept as it was read."""
 
@@ -218,6 +227,7 @@ KnownRecord = (
     | SummaryRecord
     | NoteRecord
     | RunRecord
+    | HandoffRecord
 )
 AnyRecord = KnownRecord | UnknownRecord
 

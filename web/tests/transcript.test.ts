@@ -97,10 +97,15 @@ describe("the page", () => {
   });
 
   test("names a record of a kind that it does not know", () => {
-    const strange = { kind: "handoff", seq: 1, at: "2026-11-16T08:00:00Z" };
+    const strange = { kind: "omen", seq: 1, at: "2026-11-16T08:00:00Z" };
     expect(page([strange as unknown as KnownRecord])).toMatchObject([
-      { type: "unknown", kind: "handoff" },
+      { type: "unknown", kind: "omen" },
     ]);
+  });
+
+  test("tells who goes on after a handoff", () => {
+    const handoff = { kind: "handoff", seq: 1, at: "", source: "desk", target: "billing" } as const;
+    expect(page([handoff])).toMatchObject([{ type: "handoff", record: { target: "billing" } }]);
   });
 });
 

@@ -18,6 +18,7 @@ from retinue.messages import (
     CallPart,
     Content,
     FileReference,
+    HandoffRecord,
     ModelMessage,
     ResetRecord,
     StartRecord,
@@ -72,7 +73,7 @@ class Context:
 
     def append(self, record: AnyRecord) -> None:
         match record:
-            case UserRecord():
+            case UserRecord() | HandoffRecord():
                 self._since_summary.append(record)
                 self._take(record)
             case SystemRecord():
@@ -110,9 +111,12 @@ class Context:
         else:
             self._messages.append(UserMessage(content=content))
 
-    def _take(self, record: UserRecord) -> None:
+    def _take(self, record: UserRecord | HandoffRecord) -> None:
         self._close()
-        if self._side and (record.to or "side_a") != self._side:
+        if isinstance(record, HandoffRecord):
+            if record.text or record.files:
+                self._say(user_content(record.text, record.files))
+        elif self._side and (record.to or "side_a") != self._side:
             self._recall(record.text)
         else:
             self._say(user_content(record.text, record.files))

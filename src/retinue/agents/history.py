@@ -7,6 +7,7 @@ from retinue.messages import (
     AnyRecord,
     AssistantRecord,
     CallPart,
+    HandoffRecord,
     NoteRecord,
     ResetRecord,
     RunRecord,
@@ -72,7 +73,7 @@ class History:
             case ToolRecord():
                 if self._open.pop(record.call, None) is not None:
                     self._results[record.call] = record
-            case UserRecord() | SystemRecord():
+            case UserRecord() | SystemRecord() | HandoffRecord():
                 self._answer = None
                 self._is_latest = False
             case StartRecord() | ResetRecord():
@@ -100,7 +101,7 @@ def cut_points(records: Sequence[AnyRecord]) -> list[int]:
     open_calls: set[CallId] = set()
     for index, record in enumerate(records):
         match record:
-            case UserRecord() | SystemRecord() | AssistantRecord():
+            case UserRecord() | SystemRecord() | AssistantRecord() | HandoffRecord():
                 if not open_calls and index:
                     points.append(index)
                 if isinstance(record, AssistantRecord):

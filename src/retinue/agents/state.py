@@ -10,7 +10,7 @@ from retinue.agents.fate import WaitReason
 from retinue.agents.inbox import Item, Route, Trail
 from retinue.definitions.subagent import SideName
 from retinue.ids import AgentId, CallId, ItemId, RequestId
-from retinue.messages import Usage
+from retinue.messages import FileReference, Usage
 
 Lifecycle = Literal["active", "terminated", "deleted"]
 
@@ -68,6 +68,15 @@ class Suspension(Struct, frozen=True, kw_only=True, rename="camel", omit_default
         return self.reason != "child"
 
 
+class Handoff(Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
+    """Who goes on with the conversation after the step that is under way, and what they get."""
+
+    to: str  # the definition
+    text: str = ""
+    files: list[FileReference] = []
+    arguments: dict[str, Any] = {}
+
+
 class Turn(Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
     """The turn that is going on; `None` in the state = the agent rests."""
 
@@ -93,6 +102,7 @@ class Turn(Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True
     side_since: int = 0  # the first record of that side's turn
     side_steps: int = 0  # model calls in it
     turns: int = 0  # of both sides, that ended
+    handoff: Handoff | None = None  # the last one that this step's calls asked for
     trail: Trail | None = None
     is_delegated: bool = False  # its answer is for one agent alone
 
@@ -113,6 +123,7 @@ class AgentState(Struct, frozen=True, kw_only=True, rename="camel", omit_default
     last_snippet: str | None = None
     attributes: dict[str, Any] = {}
     model: str | None = None  # chosen for this agent; else the definition's
+    arguments: dict[str, Any] = {}  # what the definition was called with, for its prompts
     grants: list[str] = []
     unwanted: list[
         ItemId

@@ -13,6 +13,7 @@ from retinue.messages import (
     AnyRecord,
     AssistantRecord,
     CallPart,
+    HandoffRecord,
     NoteRecord,
     ResetRecord,
     RunRecord,
@@ -69,6 +70,10 @@ def pieces_of(record: AnyRecord, calls: Mapping[str, CallPart]) -> list[Piece]:
         case RunRecord():
             label = f"the run {record.outcome} ({record.code})"
             return [Piece(kind="notice", text=record.text, label=label, at=at, seq=seq)]
+        case HandoffRecord():
+            label = f"{record.target} goes on"
+            names = "".join(f"\n[{file.name}]" for file in record.files)
+            return [Piece(kind="notice", text=record.text + names, label=label, at=at, seq=seq)]
         case ResetRecord():
             return [Piece(kind="rule", text="the conversation begins anew", at=at, seq=seq)]
         case _:

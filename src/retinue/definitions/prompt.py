@@ -3,7 +3,7 @@
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import Literal, cast
 
 from retinue.definitions.subagent import SubagentConfig
 from retinue.errors import UsageError
@@ -110,6 +110,12 @@ class Prompt:
     hooks: tuple[str, ...] = ()
     """ids; when there are some, they replace the definition's"""
     file: str = ""
+
+    @property
+    def properties(self) -> frozenset[str]:
+        """What a call of it may be given by name."""
+        named = (self.required_schema or {}).get("properties")
+        return frozenset(cast("Mapping[str, object]", named) if isinstance(named, Mapping) else ())
 
     def lists(self, tool: str) -> bool:
         """Tell whether a model with this prompt may be offered a tool of this name."""

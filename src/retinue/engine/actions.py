@@ -10,7 +10,7 @@ from typing import Literal
 from msgspec import Struct
 
 from retinue.agents.inbox import Item
-from retinue.agents.state import Suspension, Turn
+from retinue.agents.state import Handoff, Suspension, Turn
 from retinue.definitions.side import Side
 from retinue.engine.limits import Limits
 from retinue.engine.stopping import (
@@ -152,6 +152,12 @@ class SwitchSides(Struct, frozen=True, kw_only=True):
     """The acting side's turn is over; the other side's begins."""
 
 
+class HandOver(Struct, frozen=True, kw_only=True):
+    """Another definition goes on, at once, whatever else the step said about its end."""
+
+    handoff: Handoff
+
+
 class EndRun(Struct, frozen=True, kw_only=True):
     """The run is over, by a call of the acting side or by a limit."""
 
@@ -199,6 +205,7 @@ Action = (
     | End
     | Switch
     | SwitchSides
+    | HandOver
     | EndRun
     | Remind
     | Answered
@@ -354,6 +361,8 @@ def _go_on(view: View, turn: Turn) -> Action:
     if view.open_calls:
         in_doubt = view.open_calls[0] if view.is_in_doubt else None
         return RunTools(calls=view.open_calls, in_doubt=in_doubt)
+    if turn.handoff is not None:
+        return HandOver(handoff=turn.handoff)
     if view.rules is not None:
         action = _by_rules(view.rules, turn)
         if action is not None:

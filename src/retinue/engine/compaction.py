@@ -9,6 +9,7 @@ from retinue.engine.actions import Pressure
 from retinue.messages import (
     AnyRecord,
     AssistantRecord,
+    HandoffRecord,
     SummaryRecord,
     SystemRecord,
     TextContent,
@@ -59,7 +60,7 @@ def pressure_of(tokens: int, limit: int) -> Pressure:
 
 def record_tokens(record: AnyRecord) -> int:
     match record:
-        case UserRecord() | SystemRecord() | ToolRecord() | SummaryRecord():
+        case UserRecord() | SystemRecord() | ToolRecord() | SummaryRecord() | HandoffRecord():
             return estimated_tokens(len(record.text))
         case AssistantRecord():
             return estimated_tokens(sum(characters_of_part(part) for part in record.parts))
@@ -153,6 +154,8 @@ def _told(record: AnyRecord) -> str:
         case SystemRecord():
             origin = neutral(" ".join(record.origin.split()))
             return _entry(f"System message from {origin}", neutral(record.text))
+        case HandoffRecord():
+            return _entry(f"Handed over by {record.source}", neutral(record.text))
         case SummaryRecord():
             return _entry("Summary of what came before", neutral(record.text))
         case AssistantRecord():

@@ -28,7 +28,6 @@ from retinue.engine.feed import Feed
 from retinue.engine.following import Following
 from retinue.engine.limits import limits_of
 from retinue.engine.outcomes import Outcome, Outcomes
-from retinue.engine.prompting import make_plan
 from retinue.engine.requests import Requests
 from retinue.engine.roster import Roster
 from retinue.engine.scheduling.heartbeat import Heartbeat
@@ -323,10 +322,7 @@ class Engine:
     async def tools_of(self, owner: OwnerId, agent_id: AgentId) -> Sequence[Tool]:
         """The tools that this agent may call."""
         agent = await self.store.agent(owner, agent_id)
-        await self.following.definitions()
-        tools = await self.toolbox.tools()
-        plan = make_plan(self.catalog, agent.definition, tools, self.settings.model)
-        return list(plan.tools.values())
+        return await self._runner.tools_of(agent.definition)
 
     # -- working
 

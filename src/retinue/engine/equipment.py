@@ -1,6 +1,6 @@
 """What a turn works with right now: its plan, its tools, and the model whose try it is."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from retinue.agents.descriptor import PermanentDescriptor
 from retinue.agents.state import Turn
@@ -56,9 +56,22 @@ class Equipment:
     def plan(self, warm: Warm) -> Plan:
         side: SideName = warm.state.turn.side if warm.state.turn is not None else "side_a"
         plan = self._planner.plan(warm.definition, side, self.tools)
+        if plan.arguments and warm.state.arguments:
+            plan = self._planner.told(plan, warm.state.arguments)
         warm.overhead = plan.overhead + warm.own_overhead
         warm.look_as(side if plan.is_dual else "")
         return plan
+
+    async def tools_of(self, definition: str) -> Sequence[Tool]:
+        await self.refresh()
+        return list(self._planner.plan(definition, "side_a", self.tools).tools.values())
+
+    def knows(self, definition: str) -> bool:
+        try:
+            self._planner.definition(definition)
+        except RetinueError:
+            return False
+        return True
 
     def rules(self, warm: Warm, turn: Turn) -> Rules | None:
         """How the acting side's turn ends, where it is not simply by an answer in words."""

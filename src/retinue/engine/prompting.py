@@ -1,7 +1,8 @@
 """What a model is told beside the conversation: the system prompt and the tools."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from typing import Any
 
 from retinue.agents.context import neutral
 from retinue.agents.tokens import json_characters
@@ -12,6 +13,7 @@ from retinue.definitions.scoping import SYSTEM_PREFIX, effective
 from retinue.definitions.side import SessionToolBinding, Side
 from retinue.definitions.subagent import SideName
 from retinue.engine.peers import peers_of
+from retinue.engine.stopping import as_text
 from retinue.models.port import ToolSpec
 from retinue.tools.port import Tool
 
@@ -43,6 +45,8 @@ class Plan:
     bound: frozenset[str]  # tools that end the run or tell how it goes
     own: Mapping[str, Tool] = field(default_factory=dict[str, Tool])
     """tools that only this side's prompt has, whether the scope allows them or not"""
+    arguments: frozenset[str] = frozenset()
+    """what the prompt shows of the arguments that its definition was called with"""
 
     def all_of(self, tools: Mapping[str, Tool]) -> Mapping[str, Tool]:
         """Everything that a call of this side could name."""
@@ -55,6 +59,13 @@ OwnTools = Callable[[Definition, SideName], Mapping[str, Tool]]
 
 def no_own_tools(_definition: Definition, _side: SideName) -> Mapping[str, Tool]:
     return {}
+
+
+def together(*makers: OwnTools) -> OwnTools:
+    """Several kinds of own tools as one."""
+    return lambda definition, side: {
+        name: tool for make in makers for name, tool in make(definition, side).items()
+    }
 
 
 class Planner:
@@ -83,6 +94,11 @@ class Planner:
         self._plans[name, side] = (revision, tools, plan)
         return plan
 
+    def told(self, plan: Plan, arguments: Mapping[str, Any]) -> Plan:
+        """The plan of an agent whose definition was called with these arguments."""
+        system = _system(self._catalog, plan.definition, plan.side.prompt, plan.tools, arguments)
+        return replace(plan, system=system, overhead=plan.overhead + len(system) - len(plan.system))
+
 
 def make_plan(
     catalog: Catalog,
@@ -105,8 +121,7 @@ def make_plan(
         ToolSpec(name=tool.name, description=neutral(tool.description), parameters=tool.parameters)
         for tool in allowed.values()
     ]
-    peers = peers_of(definition, catalog.definitions()) if MESSAGE_TOOL in allowed else ()
-    system = system_prompt(definition, prompt, list(allowed.values()), peers)
+    system = _system(catalog, definition, prompt, allowed, {})
     overhead = len(system) + sum(
         len(spec.name) + len(spec.description) + json_characters(spec.parameters) for spec in specs
     )
@@ -126,6 +141,7 @@ def make_plan(
         asks_first=bool(definition.tool_approvals),
         terminal=_named(side.session_stop, side.session_fail),
         bound=_named(side.session_stop, side.session_fail, side.session_status),
+        arguments=prompt.placeholders & prompt.properties,
     )
 
 
@@ -133,14 +149,27 @@ def _named(*bindings: SessionToolBinding | None) -> frozenset[str]:
     return frozenset(binding.name for binding in bindings if binding is not None)
 
 
+def _system(
+    catalog: Catalog,
+    definition: Definition,
+    prompt: Prompt,
+    tools: Mapping[str, Tool],
+    arguments: Mapping[str, Any],
+) -> str:
+    peers = peers_of(definition, catalog.definitions()) if MESSAGE_TOOL in tools else ()
+    values = {name: as_text(arguments[name]) for name in prompt.properties & arguments.keys()}
+    return system_prompt(definition, prompt, list(tools.values()), peers, values)
+
+
 def system_prompt(
     definition: Definition,
     prompt: Prompt,
     tools: Sequence[Tool],
     peers: Sequence[Definition] = (),
+    arguments: Mapping[str, str] | None = None,
 ) -> str:
     """Put the sections together: what never changes first, so that prompt caches hold."""
-    values = {**prompt.env, **definition.env}
+    values = {**prompt.env, **definition.env, **(arguments or {})}
     sections = [
         base_prompt(definition, prompt.render(values)),
         tools_section(tools),

@@ -1,10 +1,11 @@
 """Takes one agent from what it holds to where it rests: decide, perform, commit, again."""
 
 import logging
+from collections.abc import Sequence
 from typing import assert_never
 
 from retinue.clock import Clock
-from retinue.engine import ending, sides, steps, suspending, switching
+from retinue.engine import ending, handing, sides, steps, suspending, switching
 from retinue.engine.actions import (
     Action,
     Answered,
@@ -16,6 +17,7 @@ from retinue.engine.actions import (
     EndRun,
     Failed,
     Gather,
+    HandOver,
     Note,
     Prune,
     PutOff,
@@ -52,7 +54,7 @@ from retinue.engine.warm import (
 )
 from retinue.errors import ConflictError, StoreError, TerminatedError
 from retinue.stores.port import Store
-from retinue.tools.port import FileTrees
+from retinue.tools.port import FileTrees, Tool
 
 logger = logging.getLogger(__name__)
 
@@ -63,6 +65,7 @@ Written = (
     | TimeOut
     | PutOff
     | SwitchSides
+    | HandOver
     | Remind
     | Discard
     | Withdraw
@@ -110,6 +113,10 @@ class Runner:
     def is_suspect(self, warm: Warm) -> bool:
         """Whether one more death of the process fails the turn that is going on."""
         return steps.is_suspect(warm.state.turn, self._equipment.limits.crash_attempts)
+
+    async def tools_of(self, definition: str) -> Sequence[Tool]:
+        """What the model on side A is offered."""
+        return await self._equipment.tools_of(definition)
 
     async def obey(self, warm: Warm) -> None:
         """Carry out the commands that wait."""
@@ -258,6 +265,10 @@ class Runner:
             case SwitchSides():
                 name = "switch"
                 sides.switched(draft)
+            case HandOver():
+                name = "handoff"
+                is_known = self._equipment.knows(action.handoff.to)
+                handing.handed_over(draft, warm, action.handoff, is_known=is_known)
             case Remind():
                 name = "remind"
                 sides.reminded(draft, action.text, is_dual=action.is_dual)

@@ -203,6 +203,9 @@ def ran(draft: Draft, call: CallPart, result: CallResult) -> None:
     draft.redescribed.extend(result.redescribed)
     draft.requests.extend(result.requests)
     draft.posts.extend(result.notices)
+    if result.handoff is not None and draft.state.turn is not None:
+        turn = structs.replace(draft.state.turn, handoff=result.handoff)
+        draft.state = structs.replace(draft.state, turn=turn)
     if result.spent is not None:
         approvals = [digest for digest in draft.state.approvals if digest != result.spent]
         draft.state = structs.replace(draft.state, approvals=approvals)

@@ -97,9 +97,14 @@ def bound_text(binding: SessionToolBinding, call: CallPart, result: str) -> str:
 
 def bound_paths(binding: SessionToolBinding, call: CallPart) -> list[str]:
     """Paths that the mapped argument names: one, several, or objects with a `path`."""
-    if binding.attachments_property is None:
+    return paths_in(call.arguments, binding.attachments_property)
+
+
+def paths_in(arguments: Mapping[str, Any], name: str | None) -> list[str]:
+    """Paths of files in an argument, if it is given."""
+    if name is None:
         return []
-    value: Any = call.arguments.get(binding.attachments_property)
+    value: Any = arguments.get(name)
     entries: list[Any] = [value] if isinstance(value, str | dict) else list(value or ())
     return [str(e.get("path", "")) if isinstance(e, dict) else str(e) for e in entries]  # pyright: ignore[reportUnknownMemberType, reportUnknownArgumentType]
 

@@ -7,7 +7,7 @@ from msgspec import Struct, structs
 
 from retinue.agents.inbox import ItemBody, Sender, Trail
 from retinue.agents.request import Request
-from retinue.agents.state import AgentState, Turn
+from retinue.agents.state import AgentState, Handoff, Turn
 from retinue.clock import Clock
 from retinue.definitions.scoping import verdict
 from retinue.engine.limits import Limits
@@ -54,6 +54,7 @@ class CallContext(Struct, kw_only=True):
     requests: list[Request] = []
     notices: list[Post] = []  # not counted as messages of this turn
     departure: Departure | None = None
+    handoff: Handoff | None = None
 
     @property
     def trail(self) -> Trail:
@@ -90,6 +91,7 @@ class CallResult(Struct, frozen=True, kw_only=True):
     creates: Sequence[NewAgent] = ()
     redescribed: Sequence[Redescription] = ()
     departure: Departure | None = None  # the person goes on with another agent
+    handoff: Handoff | None = None  # another definition goes on after this step
     audit: Sequence[AuditLine] = ()
     requests: Sequence[Request] = ()
     notices: Sequence[Post] = ()  # not counted as messages of this turn
@@ -157,6 +159,7 @@ class Tooling:
             creates=context.creates,
             redescribed=context.redescribed,
             departure=context.departure,
+            handoff=context.handoff,
         )
 
     async def _outcome(

@@ -132,6 +132,7 @@ class Draft(Struct):
     voids: Voiding | None = None
     context_from: int | None = None
     lifecycle: Lifecycle | None = None
+    definition: str | None = None  # another one from here on
 
     def add(self, record: RecordT) -> RecordT:
         """Stamp a record with its place and time."""
@@ -269,6 +270,7 @@ class Warm:
             requests=draft.requests,
             voids=draft.voids,
             lifecycle=draft.lifecycle,
+            definition=draft.definition,
         )
 
     def apply(self, draft: Draft) -> None:
@@ -283,6 +285,8 @@ class Warm:
             self.is_in_doubt = False
         if draft.lifecycle is not None:
             self.is_ended = draft.lifecycle != "active"
+        if draft.definition is not None:
+            self.definition = draft.definition
         if draft.fates:
             self._follow_fates(draft.fates)
 

@@ -16,9 +16,10 @@ from retinue.engine.desk import Desk
 from retinue.engine.equipment import Equipment
 from retinue.engine.feed import Feed
 from retinue.engine.following import Following
+from retinue.engine.handing import Handoffs
 from retinue.engine.limits import Limits
 from retinue.engine.making_room import RoomMaker
-from retinue.engine.prompting import Planner
+from retinue.engine.prompting import OwnTools, Planner, together
 from retinue.engine.reporting import Reporter
 from retinue.engine.roster import Roster
 from retinue.engine.runner import Runner
@@ -83,6 +84,11 @@ def make_toolbox(world: World, limits: Limits, schedules: Schedules) -> Toolbox:
     )
 
 
+def make_own_tools(world: World) -> OwnTools:
+    """What prompts offer beside the tools of the toolbox."""
+    return together(Handoffs(world.catalog))
+
+
 def make_runner(
     world: World,
     limits: Limits,
@@ -101,7 +107,7 @@ def make_runner(
         space=Space(world.store, world.clock),
     )
     equipment = Equipment(
-        planner=Planner(world.catalog, world.settings.model),
+        planner=Planner(world.catalog, world.settings.model, make_own_tools(world)),
         following=following,
         toolbox=toolbox,
         models=world.models,

@@ -25,6 +25,7 @@ from retinue.events import (
 )
 from retinue.messages import (
     AssistantRecord,
+    HandoffRecord,
     NoteRecord,
     ResetRecord,
     RunRecord,
@@ -50,6 +51,7 @@ _RECORDS = (
     SummaryRecord,
     NoteRecord,
     RunRecord,
+    HandoffRecord,
 )
 _EVENTS = (
     HelloEvent,

@@ -25,6 +25,7 @@ from retinue.messages import (
     AssistantRecord,
     CallPart,
     FileReference,
+    HandoffRecord,
     NoteRecord,
     ResetRecord,
     RunRecord,
@@ -296,6 +297,8 @@ def told(record: AnyRecord) -> str:
             return f"tool {record.name} {record.status} {record.text}".strip()
         case RunRecord():
             return f"run {record.outcome} {record.text}"
+        case HandoffRecord():
+            return f"handoff {record.source} {record.target} {record.text}".strip()
         case NoteRecord():
             return f"note {record.code}"
         case SummaryRecord():

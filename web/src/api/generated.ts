@@ -192,6 +192,18 @@ export type FileReference = { id: string; mimeType: string; name: string; path: 
 /** A folder of an agent's own tree. */
 export type FolderEntry = { modifiedAt: string; name: string; path: string };
 
+/** Another definition goes on with the conversation; it may be told something first. */
+export type HandoffRecord = {
+  at?: string;
+  files?: Array<FileReference>;
+  kind: "handoff";
+  seq?: number;
+  source: string;
+  target: string;
+  text?: string;
+  v?: number;
+};
+
 /** That the server is there, and how it is; `reason` says what is not well. */
 export type Health = { reason: string; status: "degraded" | "ok"; store: StoreHealth; version: string };
 
@@ -221,7 +233,7 @@ export type HelloEvent = { cursor: number; type: "hello" };
 export type HistoryPage = { cursor: number; first: number; hasMore: boolean; records: Array<HistoryRecord> };
 
 /** One line of history. Newer servers may send further kinds. */
-export type HistoryRecord = StartRecord | ResetRecord | UserRecord | SystemRecord | AssistantRecord | ToolRecord | SummaryRecord | NoteRecord | RunRecord;
+export type HistoryRecord = StartRecord | ResetRecord | UserRecord | SystemRecord | AssistantRecord | ToolRecord | SummaryRecord | NoteRecord | RunRecord | HandoffRecord;
 
 /** An item was admitted or its fate changed. */
 export type ItemEvent = { agentId: string; cursor: number; item: ItemView; type: "item" };

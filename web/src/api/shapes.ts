@@ -40,6 +40,7 @@ export type AssistantRecord = Stamped<wire.AssistantRecord>;
 export type ToolRecord = Stamped<wire.ToolRecord>;
 export type SummaryRecord = Stamped<wire.SummaryRecord>;
 export type NoteRecord = Stamped<wire.NoteRecord>;
+export type HandoffRecord = Stamped<wire.HandoffRecord>;
 export type KnownRecord =
   | StartRecord
   | ResetRecord
@@ -48,7 +49,8 @@ export type KnownRecord =
   | AssistantRecord
   | ToolRecord
   | SummaryRecord
-  | NoteRecord;
+  | NoteRecord
+  | HandoffRecord;
 
 export type ToolStatus = ToolRecord["status"];
 

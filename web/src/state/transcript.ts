@@ -4,6 +4,7 @@ import type {
   AssistantRecord,
   Fate,
   FileReference,
+  HandoffRecord,
   ItemView,
   KnownRecord,
   NoteRecord,
@@ -75,6 +76,7 @@ export type Block =
   | { type: "result"; key: string; record: ToolRecord }
   | { type: "reset"; key: string; record: ResetRecord }
   | { type: "summary"; key: string; record: SummaryRecord }
+  | { type: "handoff"; key: string; record: HandoffRecord }
   | { type: "note"; key: string; record: NoteRecord; isLatest: boolean }
   | { type: "unknown"; key: string; kind: string; at: string };
 
@@ -166,6 +168,8 @@ function recordBlock(
       return { type: "reset", key, record };
     case "summary":
       return { type: "summary", key, record };
+    case "handoff":
+      return { type: "handoff", key, record };
     case "note":
       return { type: "note", key, record, isLatest: false };
     default:
