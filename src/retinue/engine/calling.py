@@ -48,7 +48,8 @@ class ModelCaller:
     async def call(self, warm: Warm) -> None:
         models = 1
         try:
-            await self._equipment.refresh()
+            if self._equipment.is_stale:
+                await self._equipment.refresh()
             plan = self._equipment.plan(warm)
             models = len(plan.models) + bool(warm.state.model)
             model, models = await self._equipment.model(warm, plan)

@@ -107,14 +107,18 @@ class Equipment:
         warm.overhead = plan.overhead + warm.own_overhead
         return system
 
+    @property
+    def is_stale(self) -> bool:
+        """Whether it is time to refresh: at most five times a second, since that looks at files."""
+        return self._clock.monotonic() >= self._tools_until
+
     async def refresh(self) -> None:
-        """Ask for tools, and definitions, at most five times a second: that looks at files."""
+        """Ask for tools, and definitions."""
+        # Set first: whoever asks meanwhile takes what is known instead of asking too.
         now = self._clock.monotonic()
-        if now >= self._tools_until:
-            # Set first: whoever asks meanwhile takes what is known instead of asking too.
-            self._tools_until = now + _TOOLS_FRESH_SECONDS if self.tools else now
-            self.tools = await self._toolbox.tools()
-            await self._following.definitions()
+        self._tools_until = now + _TOOLS_FRESH_SECONDS if self.tools else now
+        self.tools = await self._toolbox.tools()
+        await self._following.definitions()
 
     async def model(self, warm: Warm, plan: Plan) -> tuple[Model, int]:
         """The model whose try it is, and how many there are."""
@@ -129,7 +133,9 @@ class Equipment:
         return model, len(names)
 
     def pressure(self, warm: Warm) -> Pressure:
-        limit = self.limit(warm)
+        limit, window = self.limits.context_tokens, warm.model_limit
+        if window and window < limit:
+            limit = window
         if warm.context.characters + warm.overhead < limit * _CALM:
             return "low"  # whatever the correction; nearly every call ends here
         estimate, last = self.estimate(warm), warm.state.tokens

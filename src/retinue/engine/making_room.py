@@ -71,7 +71,8 @@ class RoomMaker:
             return False
         before = self._equipment.estimate(warm)
         try:
-            await self._equipment.refresh()
+            if self._equipment.is_stale:
+                await self._equipment.refresh()
             plan = self._equipment.plan(warm)
             model, _ = await self._equipment.model(warm, plan)
             completed = await self._committer.interruptibly(

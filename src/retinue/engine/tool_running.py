@@ -39,7 +39,8 @@ class ToolRunner:
 
     async def run(self, warm: Warm, action: RunTools) -> None:
         try:
-            await self._equipment.refresh()
+            if self._equipment.is_stale:
+                await self._equipment.refresh()
             plan = self._equipment.plan(warm)
         except RetinueError as error:
             await self._committer.fail(warm, "definition", error.message)

@@ -204,7 +204,7 @@ class SqliteStore:
             records = [encode_record(record) for record in commit.records]
         except UnicodeEncodeError as error:
             raise _not_text(error) from error
-        bodies = [_body(post) for post in commit.posts]
+        bodies = [_body(post) for post in commit.posts] if commit.posts else ()
         return await self._write(Apply(self._future(), commit, state, records, bodies))
 
     async def delete(self, owner: OwnerId, agent_id: AgentId) -> None:
