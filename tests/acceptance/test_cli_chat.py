@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.acceptance.cli import RETINUE, environment, make_project, retinue
+from tests.acceptance.cli import RETINUE, environment, look, make_project, retinue
 from tests.acceptance.terminal import CTRL_C, TAB, Terminal
 
 
@@ -87,3 +87,31 @@ def test_typed_bytes_that_are_not_utf_8_do_not_end_the_chat(chat: Terminal) -> N
     chat.type("what time is it in Tokyo\r")
     chat.expect("Asia/Tokyo")
     assert chat.leave() == 0
+
+
+def test_a_person_who_is_switched_is_taken_along_and_goes_back(
+    chat: Terminal, project: Path
+) -> None:
+    chat.expect("A new conversation")
+    chat.type("switch to helper\r")
+    chat.expect("Switched to helper")
+    chat.expect("─ helper · ")
+    chat.type("dear diary\r")
+    chat.expect("You said: ")
+    chat.type("/back\r")
+    chat.expect("─ offline · ")
+    chat.expect("dear diary")
+    chat.type("/back\r")
+    chat.expect("No agent switched you here")
+    assert chat.leave() == 0
+    assert "Traceback" not in chat.raw
+    again = look("back", "offline", "--json", project=project).json()
+    assert again["applied"] is False
+
+
+def test_lines_of_a_pipe_follow_the_person_who_is_switched(project: Path) -> None:
+    lines = ["switch to helper", "note milk", "/back", "help"]
+    done = retinue("chat", "offline", project=project, stdin="\n".join(lines))
+    switched, _, rest = done.out.partition("Switched to helper.")
+    assert "agents_switch" in switched
+    assert rest.index("You said: ") < rest.index("I am the **offline model**")

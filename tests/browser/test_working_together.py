@@ -143,7 +143,9 @@ def test_a_person_who_is_switched_is_taken_along_and_can_go_back(visit: Visit) -
     expect(window.answers("Clerk").last).to_contain_text("offline model")
     assert window.place() != first
     assert other.page.url.endswith("#/approvals")
-    window.page.get_by_role("link", name="Back", exact=True).click()
+    window.page.get_by_role("button", name="Back", exact=True).click()
     expect(window.page).to_have_url(re.compile(first))
     expect(window.log.get_by_text("Switched to")).to_be_visible()
+    window.log.get_by_text("The person comes from").click()
+    expect(window.log.get_by_text("What was said there last")).to_be_visible()
     assert window.trouble == other.trouble == []

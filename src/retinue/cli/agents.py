@@ -176,6 +176,30 @@ def compact(common: Common, agent: AgentReference) -> None:
     run_with_client(common.project, _act("compact", agent, common.is_json), needs_engine=True)
 
 
+def back(
+    common: Common,
+    agent: AgentReference,
+    leaving: Annotated[
+        str | None,
+        typer.Option("--from", metavar="AGENT", help="The one that you leave, if it is another."),
+    ] = None,
+) -> None:
+    """Go back to an agent that switched you to another; it is told what was said there."""
+
+    async def work(client: "Client") -> None:
+        from retinue.cli.references import find_agent
+
+        home = await find_agent(client, agent)
+        left = None if leaving is None else (await find_agent(client, leaving)).id
+        applied = await client.switch_back(home.id, leaving=left)
+        if common.is_json:
+            print_json({"agentId": home.id, "applied": applied})
+        else:
+            say("It answers again." if applied else "No other agent answers instead of it.")
+
+    run_with_client(common.project, work, needs_engine=True)
+
+
 def terminate(
     common: Common,
     agent: AgentReference,

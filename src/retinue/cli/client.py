@@ -213,6 +213,10 @@ class Client(Protocol):
         """Summarise the history; false when there was nothing to gain."""
         ...
 
+    async def switch_back(self, agent_id: str, *, leaving: str | None = None) -> bool:
+        """Go back to this agent; false when no other one answers instead of it."""
+        ...
+
     async def terminate(self, agent_id: str, reason: str) -> Sequence[str]:
         """End the agent and its children for good; gives the ids of those that ended by it."""
         ...

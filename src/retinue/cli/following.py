@@ -40,6 +40,8 @@ async def _catch_up(client: Client, agent_id: str, transcript: Transcript) -> li
         else await _since(client, agent_id, transcript.last_seq)
     )
     pieces = [piece for record in records for piece in transcript.read(record)]
+    if is_first:
+        transcript.switched_to = None  # whoever comes now has seen where that led
     try:
         detail = await client.detail(agent_id)
     except NotFoundError:

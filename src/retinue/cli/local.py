@@ -217,6 +217,10 @@ class LocalClient:
     async def compact(self, agent_id: str) -> bool:
         return await self._engine.compact(LOCAL_OWNER, AgentId(agent_id))
 
+    async def switch_back(self, agent_id: str, *, leaving: str | None = None) -> bool:
+        left = None if leaving is None else AgentId(leaving)
+        return await self._engine.switch_back(LOCAL_OWNER, AgentId(agent_id), leaving=left)
+
     async def terminate(self, agent_id: str, reason: str) -> Sequence[str]:
         return await self._engine.terminate(LOCAL_OWNER, AgentId(agent_id), reason=reason)
 

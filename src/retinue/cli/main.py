@@ -50,6 +50,7 @@ GROUPS: Mapping[str, Mapping[str, Command]] = {
         "stop": Command("agents:stop", "stop the turn that is running"),
         "reset": Command("agents:reset", "begin the conversation anew"),
         "compact": Command("agents:compact", "summarise what was said so far"),
+        "back": Command("agents:back", "go back to an agent that switched you"),
         "terminate": Command("agents:terminate", "end an agent for good"),
     },
     "Decide": {

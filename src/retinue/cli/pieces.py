@@ -118,7 +118,7 @@ def tool_piece(record: ToolRecord, call: CallPart | None) -> Piece:
     )
 
 
-_CALM_NOTES = frozenset({"stopped", "reset", "compacted", "restarted"})
+_CALM_NOTES = frozenset({"stopped", "reset", "compacted", "restarted", "switched"})
 
 
 def note_piece(record: NoteRecord) -> Piece:

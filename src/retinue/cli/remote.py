@@ -224,6 +224,10 @@ class RemoteClient:
         path = f"{_agent(agent_id)}/compact"
         return (await self._send("POST", path, _Applied, extra_seconds=300)).applied
 
+    async def switch_back(self, agent_id: str, *, leaving: str | None = None) -> bool:
+        path, body = f"{_agent(agent_id)}/switch-back", {"from": leaving} if leaving else {}
+        return (await self._send("POST", path, _Applied, body)).applied
+
     async def terminate(self, agent_id: str, reason: str) -> Sequence[str]:
         body = {"reason": reason}
         return (await self._send("POST", f"{_agent(agent_id)}/terminate", _Ended, body)).ended

@@ -77,6 +77,7 @@ class Transcript:
     status: str = "resting"
     retry_at: datetime | None = None
     is_deleted: bool = False
+    switched_to: str | None = None  # the agent that the person was sent on to
     _step: str = ""
     _broken_off: list[Piece] = field(default_factory=list[Piece])  # shown if a person stopped it
     _ended_step: str = ""
@@ -145,6 +146,8 @@ class Transcript:
                 if record.item and record.code != "retrying":
                     self._noted.add(record.item)
                 self._notes.add(record.seq)
+                if record.code == "switched":
+                    self.switched_to = record.agent
                 broken_off = self._broken_off if record.code == "stopped" else []
                 self._broken_off = []
                 return [*broken_off, note_piece(record)]

@@ -272,9 +272,19 @@ class Engine:
             ended += await self.terminate(owner, child.id, reason="its parent was terminated")
         return ended
 
-    async def switch_back(self, owner: OwnerId, agent_id: AgentId) -> bool:
-        """Let a chat's own agent answer it again; False when it does already."""
-        return await self._order(owner, agent_id, SwitchBack())
+    async def switch_back(
+        self, owner: OwnerId, agent_id: AgentId, *, leaving: AgentId | None = None
+    ) -> bool:
+        """Let a person go back to this agent; False when nobody answers instead of it.
+
+        The agent that they leave sends an account of what was said. The store knows which one that
+        is where it answers a chat; else `leaving` tells it.
+        """
+        if leaving is not None:
+            if leaving == agent_id:
+                raise UsageError("from: nobody goes back from an agent to itself")
+            await self.store.agent(owner, leaving)
+        return await self._order(owner, agent_id, SwitchBack(leaving=leaving))
 
     async def compact(self, owner: OwnerId, agent_id: AgentId) -> bool:
         return await self._order(owner, agent_id, CompactNow())

@@ -365,7 +365,7 @@ class Runner:
                 steps.patched(draft, order.patch)
                 await self._committer.commit_now(warm, draft, "patch")
             case SwitchBack():
-                if not switching.went_back(draft, warm):
+                if not switching.went_back(draft, warm, order.leaving):
                     return False
                 await self._committer.commit_now(warm, draft, "switch")
             case CompactNow():

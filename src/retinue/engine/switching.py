@@ -77,9 +77,9 @@ def moved(draft: Draft, warm: Warm, items: Sequence[Item]) -> None:
     draft.state = structs.replace(draft.state, updated_at=draft.at)
 
 
-def went_back(draft: Draft, warm: Warm) -> bool:
+def went_back(draft: Draft, warm: Warm, leaving: AgentId | None) -> bool:
     """The person's own command; the agent that they leave sends its account after them."""
-    away = draft.state.switched_to
+    away = leaving or draft.state.switched_to
     if away is None:
         return False
     draft.state = structs.replace(draft.state, switched_to=None, updated_at=draft.at)

@@ -86,7 +86,9 @@ class Delete:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SwitchBack:
-    """Let the chat's own agent answer it again."""
+    """The person comes back to this agent, from the one that answers instead of it or that one."""
+
+    leaving: AgentId | None = None
 
 
 Order = Stop | Reset | CompactNow | Change | SwitchBack | Terminate | Delete

@@ -235,6 +235,12 @@ class TerminateAnswer(Answer, frozen=True, kw_only=True):
     ended: list[str]
 
 
+class SwitchBackOrder(Asked, frozen=True, kw_only=True):
+    """A person who comes back; `from` is the agent that they leave, where no chat's agent knows."""
+
+    leaving: str | None = field(default=None, name="from")
+
+
 class ResetOrder(Asked, frozen=True, kw_only=True):
     """A reset; the reason is recorded with it."""
 

@@ -8,6 +8,7 @@ import pytest
 from retinue.agents.descriptor import SubagentDescriptor
 from retinue.ids import LOCAL_OWNER, AgentId, new_agent_id
 from tests.acceptance.http.support import SETTINGS, Door, opened
+from tests.unit.engine.support import until
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 
@@ -117,3 +118,21 @@ async def test_system_and_swarm_agents_are_found_or_made_by_what_the_settings_na
         stray = {"type": "swarm", "id": "desk", "contactAgentId": new_agent_id()}
         refused = await door.client.post("/api/agents", json={"descriptor": stray})
         assert refused.status_code == 404
+
+
+async def test_a_person_goes_back_with_an_account_of_what_was_said(door: Door) -> None:
+    home, other = await door.new_agent(), await door.new_agent()
+    await door.talk(other, "dear diary")
+    path = f"/api/agents/{home}/switch-back"
+    assert (await door.client.post(path)).json() == {"applied": False}
+    back = await door.client.post(path, json={"from": other})
+    assert back.json() == {"applied": True}
+
+    async def came() -> bool:
+        records = (await door.history(home))["records"]
+        return any("dear diary" in record.get("text", "") for record in records)
+
+    await until(came)
+    for wrong, status in ((home, 400), ("nobody", 404), (new_agent_id(), 404)):
+        refused = await door.client.post(path, json={"from": wrong})
+        assert refused.status_code == status, refused.text

@@ -3,7 +3,8 @@
 import pytest
 
 from retinue.agents.descriptor import UserDescriptor
-from retinue.ids import LOCAL_OWNER
+from retinue.errors import NotFoundError, UsageError
+from retinue.ids import LOCAL_OWNER, OwnerId
 from retinue.messages import NoteRecord, SystemRecord
 from retinue.models.port import ModelRequest
 from retinue.models.scripted import Answer, Call, Reply
@@ -163,6 +164,23 @@ async def test_the_command_goes_back_and_brings_an_account(start: Start) -> None
     await says(kit, "home")
     assert "user home" in await kit.kinds(chat)
     assert await kit.engine.switch_back(LOCAL_OWNER, chat.id) is False
+
+
+async def test_whoever_goes_back_in_the_web_app_takes_an_account_along(start: Start) -> None:
+    kit = await start(script, definitions=TEAM, collaborates=True)
+    home = await kit.agent("general")
+    await kit.ask(home, "to journal")
+    journal = await the_session(kit, "journal")
+    await kit.ask(journal, "dear diary")
+    assert await kit.engine.switch_back(LOCAL_OWNER, home.id) is False
+    assert await kit.engine.switch_back(LOCAL_OWNER, home.id, leaving=journal.id) is True
+    await quiet(kit)
+    (account,) = await accounts(kit, home)
+    assert journal.id in account and "- journal: dear diary!" in account
+    with pytest.raises(UsageError, match="itself"):
+        await kit.engine.switch_back(LOCAL_OWNER, home.id, leaving=home.id)
+    with pytest.raises(NotFoundError):
+        await kit.engine.switch_back(OwnerId("stranger"), home.id, leaving=journal.id)
 
 
 @pytest.mark.parametrize("how", ["terminate", "delete"])

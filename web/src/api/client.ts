@@ -161,6 +161,8 @@ export const api = {
     json<{ applied: boolean }>("POST", "/api/heartbeat/run", { tasks: [task] }),
 
   reset: (id: string) => json<unknown>("POST", `${agentPath(id)}/reset`),
+  switchBack: (id: string, from: string) =>
+    json<unknown>("POST", `${agentPath(id)}/switch-back`, { from }),
   terminate: (id: string) => json<unknown>("POST", `${agentPath(id)}/terminate`),
   stop: (id: string) => json<unknown>("POST", `${agentPath(id)}/stop`),
 

@@ -529,6 +529,9 @@ export type SummaryRecord = {
 /** A configured swarm's agent for one contact. */
 export type SwarmPlace = { contactAgentId: string; id: string; type: "swarm" };
 
+/** A person who comes back; `from` is the agent that they leave, where no chat's agent knows. */
+export type SwitchBackOrder = { from?: string | null };
+
 /** The system agent of a configured tag. */
 export type SystemPlace = { tag: string; type: "system" };
 

@@ -229,6 +229,15 @@ class App {
     router.go(agentHref(note.agent));
   }
 
+  /** The person goes back to the agent that sent them on, which is told what was said here. */
+  async goBack(from: string): Promise<void> {
+    const { [from]: home, ...rest } = this.cameFrom;
+    if (!home) return;
+    this.cameFrom = rest;
+    router.go(agentHref(home));
+    await this.attempt("The agent was not told what was said.", () => api.switchBack(home, from));
+  }
+
   /** What is on the page of a visible window has been seen. */
   look(): void {
     const agent = router.agentId && this.agents.get(router.agentId);

@@ -10,7 +10,7 @@ from retinue.cli.chat.answering import how_to_decide
 from retinue.cli.chat.session import Session
 from retinue.cli.client import Admission, MessageView
 from retinue.cli.following import follow
-from retinue.cli.pieces import Piece
+from retinue.cli.pieces import Piece, note_piece
 from retinue.cli.printing import print_json_line, say, tell
 from retinue.cli.reading import readable_stdin
 from retinue.cli.transcript import Transcript
@@ -18,7 +18,9 @@ from retinue.cli.wording import plural
 from retinue.clock import SystemClock
 from retinue.errors import RetinueError
 from retinue.events import RequestView
+from retinue.messages import NoteRecord, UserRecord
 
+_LAST_WORDS = 5  # records that an answer may end with
 _WAIT_SECONDS = 30.0  # of one request; a longer wait is several
 
 
@@ -51,13 +53,14 @@ class _PipedChat:
                     return self._code
                 self._print(reaction.pieces)
                 if reaction.is_switched:
-                    following.cancel()
-                    following = asyncio.create_task(self._follow())
+                    following = self._anew(following)
                 if reaction.sent is not None:
                     self._unanswered.append(reaction.sent)
                 elif self._open:
                     continue  # the line did not decide it: perhaps the next one does
-                await self._take_answers()
+                is_answered = await self._take_answers()
+                if is_answered and await self._goes_on():
+                    following = self._anew(following)
             await self._take_the_rest()
         finally:
             following.cancel()
@@ -68,6 +71,10 @@ class _PipedChat:
         decided = self._session.answering.decided
         return [one for one in self._session.asking if one.id not in decided]
 
+    def _anew(self, following: asyncio.Task[None]) -> asyncio.Task[None]:
+        following.cancel()
+        return asyncio.create_task(self._follow())
+
     async def _follow(self) -> None:
         """Know what is asked, by the agent itself and by those that it waits for."""
         transcript = Transcript(decided=self._session.answering.decided)
@@ -76,8 +83,21 @@ class _PipedChat:
                 self._session.asking = list(transcript.requests.values())
                 self._news.set()
 
-    async def _take_answers(self) -> None:
-        """Print answers until none is missing, or something is asked that was not shown yet."""
+    async def _goes_on(self) -> bool:
+        """Follow the agent to the one that it sent the person to, if it did."""
+        session = self._session
+        for record in reversed(await session.client.recent(session.agent.id, limit=_LAST_WORDS)):
+            if isinstance(record, UserRecord):
+                return False
+            if isinstance(record, NoteRecord) and record.code == "switched" and record.agent:
+                self._print([note_piece(record)])
+                await session.go_on_with(record.agent)
+                return True
+        return False
+
+    async def _take_answers(self) -> bool:
+        """Print answers until the last one came, or something is asked that was not shown yet."""
+        is_answered = False
         while self._unanswered:
             answering = asyncio.create_task(self._outcome(self._unanswered[0]))
             asking = asyncio.create_task(self._asked())
@@ -85,12 +105,14 @@ class _PipedChat:
                 await asyncio.wait({answering, asking}, return_when=asyncio.FIRST_COMPLETED)
                 if not answering.done():
                     self._show(asking.result())
-                    return
+                    return False
                 self._unanswered.pop(0)
                 self._tell(answering.result())
+                is_answered = True
             finally:
                 answering.cancel()
                 asking.cancel()
+        return is_answered
 
     async def _take_the_rest(self) -> None:
         """Without a server nobody else can decide: what waits for it is left for later."""

@@ -23,6 +23,7 @@ _LARGEST_ATTACHMENT = 50_000_000
 COMMANDS: Mapping[str, tuple[str, str]] = {
     "allow": ("[WORDS]", "allow what the agent asks (also y)"),
     "attach": ("PATH", "send a file with the next message"),
+    "back": ("", "go back to the agent that switched you here"),
     "compact": ("", "sum up what was said so far"),
     "context": ("", "how full the model's memory is"),
     "deny": ("[WORDS]", "deny what the agent asks (also n)"),
@@ -62,6 +63,7 @@ class Session:
     attachments: list[FileReference] = field(default_factory=list[FileReference])
     last_message: str | None = None
     asking: list[RequestView] = field(default_factory=list[RequestView])  # pending, of this agent
+    came_from: dict[str, str] = field(default_factory=dict[str, str])  # who switched the person
     answering: Answering = field(default_factory=Answering)
 
     @classmethod
@@ -124,6 +126,7 @@ class Session:
         commands: Mapping[str, Callable[[str], Awaitable[Reaction]]] = {
             "allow": self._allow,
             "attach": self._attach,
+            "back": self._back,
             "compact": self._compact,
             "deny": self._deny,
             "later": self._later,
@@ -237,6 +240,20 @@ class Session:
             for other in self.others[:10]
         ]
         return _reaction("notice", "/switch AGENT, one of:", *lines)
+
+    async def go_on_with(self, agent_id: str) -> Reaction:
+        """Follow the agent that sent the person on."""
+        self.came_from[agent_id] = self.agent.id
+        return await self._switch(agent_id)
+
+    async def _back(self, argument: str) -> Reaction:
+        del argument
+        home = self.came_from.pop(self.agent.id, None)
+        if home is None:
+            return _reaction("notice", "No agent switched you here: /switch AGENT goes to another.")
+        await self.client.switch_back(home, leaving=self.agent.id)
+        self.agent = await self.client.agent(home)
+        return self._switched()
 
     async def _other(self, reference: str) -> AgentView:
         if any(definition.name == reference for definition in self.definitions):

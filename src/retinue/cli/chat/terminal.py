@@ -54,6 +54,8 @@ class TerminalChat:
         self._hint = ""
         self._pressed_at = float("-inf")
         self._is_stopping = False
+        self._is_going_on = False
+        self._begun = ""  # what was typed when the conversation changed
         self._tasks: set[asyncio.Task[None]] = set()
         self._prompt: PromptSession[str] = PromptSession(
             message=self._message,
@@ -85,6 +87,7 @@ class TerminalChat:
     async def _converse(self) -> bool:
         """Hold one conversation; true when another one follows it."""
         self._transcript = Transcript(decided=self._session.answering.decided)
+        self._is_going_on = False
         await self._introduce()
         following = asyncio.create_task(self._follow())
         try:
@@ -96,11 +99,16 @@ class TerminalChat:
     async def _read_lines(self) -> bool:
         while True:
             try:
-                line = await self._prompt.prompt_async()
+                line = await self._prompt.prompt_async(default=self._begun)
             except (EOFError, KeyboardInterrupt):
                 return False
-            self._hint = ""
-            reaction = await self._session.take(line.strip())
+            self._hint = self._begun = ""
+            going = self._transcript.switched_to if self._is_going_on else None
+            if going:
+                self._begun = line
+                reaction = await self._session.go_on_with(going)
+            else:
+                reaction = await self._session.take(line.strip())
             self._print(reaction.pieces)
             if reaction.sent is not None:
                 self._transcript.own.add(reaction.sent.id)
@@ -126,6 +134,7 @@ class TerminalChat:
             ):
                 self._print(pieces)
                 self._ask()
+                self._go_on()
                 self._is_stopping = self._is_stopping and self._transcript.is_busy
                 self._redraw()
         except RetinueError as error:
@@ -145,6 +154,14 @@ class TerminalChat:
         request = session.asked
         if request is not None and (before is None or before.id != request.id):
             self._print([Piece(kind="notice", text="\n".join(how_to_decide(request)))])
+
+    def _go_on(self) -> None:
+        """Leave for the agent that the person was sent on to, once this one has said its last."""
+        transcript = self._transcript
+        if transcript.switched_to and not transcript.is_busy and not self._is_going_on:
+            self._is_going_on = self._prompt.app.is_running
+            if self._is_going_on:
+                self._prompt.app.exit(result=self._prompt.app.current_buffer.text)
 
     def _print(self, pieces: list[Piece]) -> None:
         if not pieces:

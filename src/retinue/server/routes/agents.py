@@ -46,6 +46,7 @@ from retinue.server.wire import (
     CommandAnswer,
     Nothing,
     ResetOrder,
+    SwitchBackOrder,
     TerminateAnswer,
     TerminateOrder,
     ToolEntry,
@@ -215,6 +216,12 @@ async def compact(call: Plain) -> Response:
     return answer(CommandAnswer(applied=await call.engine.compact(call.owner, call.agent_id)))
 
 
+async def switch_back(call: Call[Nothing, SwitchBackOrder]) -> Response:
+    leaving = None if call.body.leaving is None else known_agent_id(call.body.leaving)
+    applied = await call.engine.switch_back(call.owner, call.agent_id, leaving=leaving)
+    return answer(CommandAnswer(applied=applied))
+
+
 async def tools(call: Call[ToolsQuery, Nothing]) -> Response:
     found = await call.engine.tools_of(call.owner, known_agent_id(call.query.agent))
     entries = [
@@ -327,6 +334,17 @@ ENDPOINTS: list[AnyEndpoint] = [
         takes="optional json",
         answer=CommandAnswer,
         refuses=(404, 410, 502),
+    ),
+    Endpoint(
+        method="POST",
+        path=f"{_AGENT}/switch-back",
+        summary="Go back to an agent that switched you, with an account of what was said",
+        run=switch_back,
+        query=Nothing,
+        body=SwitchBackOrder,
+        takes="optional json",
+        answer=CommandAnswer,
+        refuses=(404, 410),
     ),
     Endpoint(
         method="POST",
