@@ -1,5 +1,6 @@
 """Typed ids and how new ones are made."""
 
+import hashlib
 import os
 import re
 import time
@@ -21,6 +22,7 @@ LOCAL_OWNER = OwnerId("local")
 """The owner of everything on an installation with one person."""
 
 _AGENT_ID = re.compile(r"[a-z][a-z0-9]{23}")
+_LETTERS = "abcdefghijklmnopqrstuvwxyz0123456789"
 _random = Random(os.urandom(32))  # unique, not secret: whoever asks for an id is checked
 
 
@@ -33,6 +35,16 @@ def _cuid() -> "Callable[[], str]":
 
 def new_agent_id() -> AgentId:
     return AgentId(_cuid()())
+
+
+def derived_agent_id(key: str) -> AgentId:
+    """Make the id that the same key always gives: whoever tries again makes the same agent."""
+    number = int.from_bytes(hashlib.sha256(key.encode()).digest(), "big")
+    letters = [_LETTERS[number % 26]]
+    for _ in range(23):
+        number //= 36
+        letters.append(_LETTERS[number % 36])
+    return AgentId("".join(letters))
 
 
 def is_agent_id(text: str) -> bool:

@@ -95,7 +95,7 @@ class Context:
             case SummaryRecord():
                 kept = [r for r in self._since_summary if r.seq >= record.keep_from]
                 self._clear()
-                self._say([TextContent(text=summary_text(record.text))])
+                self._say([TextContent(text=system_text(record.text))])
                 for kept_record in kept:
                     self.append(kept_record)
             case _:
@@ -196,8 +196,9 @@ def framed(record: SystemRecord) -> str:
     return f'<system_message origin="{origin}">{neutral(record.text)}</system_message>'
 
 
-def summary_text(summary: str) -> str:
-    return f'<system_message origin="system">{neutral(summary)}</system_message>'
+def system_text(text: str) -> str:
+    """Words of the engine itself."""
+    return f'<system_message origin="system">{neutral(text)}</system_message>'
 
 
 def file_line(file: FileReference) -> str:

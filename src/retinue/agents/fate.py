@@ -11,6 +11,9 @@ WaitReason = Literal["permission", "child", "budget", "variables"]
 
 FINAL: frozenset[str] = frozenset({"answered", "failed", "cancelled", "refused", "expired"})
 
+WITHDRAWN = "withdrawn"
+"""The reason of items that their senders took back."""
+
 
 def is_final(fate: Fate) -> TypeGuard[FinalFate]:
     return fate in FINAL

@@ -5,16 +5,18 @@ from typing import Literal
 
 from msgspec import Struct
 
+from retinue.agents.children import ChildUpdate
 from retinue.agents.fate import Fate
 from retinue.definitions.subagent import SideName
 from retinue.ids import AgentId, CallId, ItemId, RequestId
 from retinue.messages import FileReference, ToolStatus
 
-ItemKind = Literal["message", "system", "answer", "withdrawal", "ending", "switch"]
+ItemKind = Literal["message", "system", "answer", "withdrawal", "ending", "switch", "status"]
 """`message` = words to answer, a person's or a delegating agent's; `system` = an agent's or the
 engine's notice; `answer` = what became of something that this agent asked for; `withdrawal` = an
 earlier item is no longer wanted; `ending` = the agent's parent ended, and so does it; `switch` = a
-person comes to this agent, leaves it, or comes back to their chat."""
+person comes to this agent, leaves it, or comes back to their chat; `status` = what a child is
+doing, for the registry alone."""
 
 
 class Sender(Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
@@ -31,7 +33,7 @@ class ReplyTo(Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=T
 
     agent_id: AgentId
     call: CallId
-    mode: Literal["sync", "async"]
+    mode: Literal["sync", "async", "child"]  # child = it is a subagent's run
     created: bool = False  # the session was made for this item
 
 
@@ -88,6 +90,7 @@ class ItemBody(Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=
     move: Move | None = None  # of kind `switch`
     route: Route | None = None  # the chat that it was written in, when that is another agent's
     to_side: SideName = "side_a"  # whose turn it is then, where both sides are models
+    child: ChildUpdate | None = None  # what it changes in the registry of children
     about: ItemId | None = None  # the item that a withdrawal or an outcome means
 
 

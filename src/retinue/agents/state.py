@@ -6,6 +6,7 @@ from typing import Any, Literal
 import msgspec
 from msgspec import Struct
 
+from retinue.agents.children import ChildEntry, ChildTerms
 from retinue.agents.fate import WaitReason
 from retinue.agents.inbox import Item, Route, Trail
 from retinue.definitions.subagent import SideName
@@ -134,6 +135,8 @@ class AgentState(Struct, frozen=True, kw_only=True, rename="camel", omit_default
     provider_session: str | None = None  # a provider-side session id; cleared by a reset
     switched_to: AgentId | None = None  # who answers this chat instead
     route: Route | None = None  # the chat that this agent answers, though it is another's
+    child: ChildTerms | None = None  # it is the subagent of another agent
+    children: list[ChildEntry] = []  # its own subagents
     turn: Turn | None = None
 
 

@@ -148,6 +148,12 @@ class Switch(Struct, frozen=True, kw_only=True):
     moves: Sequence[Item]
 
 
+class Register(Struct, frozen=True, kw_only=True):
+    """Take up what children are doing, for the registry alone."""
+
+    updates: Sequence[Item]
+
+
 class SwitchSides(Struct, frozen=True, kw_only=True):
     """The acting side's turn is over; the other side's begins."""
 
@@ -204,6 +210,7 @@ Action = (
     | Withdraw
     | End
     | Switch
+    | Register
     | SwitchSides
     | HandOver
     | EndRun
@@ -215,6 +222,7 @@ Action = (
 
 CONTROLS = frozenset({"withdrawal", "ending"})
 """Items that are obeyed whatever the agent is doing."""
+_AT_ONCE = CONTROLS | {"status"}
 
 
 def ends_turn(response: AssistantRecord) -> bool:
@@ -224,7 +232,7 @@ def ends_turn(response: AssistantRecord) -> bool:
 
 def next_action(view: View) -> Action:
     """Say what comes next."""
-    if view.waiting and any(item.kind in CONTROLS for item in view.waiting):
+    if view.waiting and any(item.kind in _AT_ONCE for item in view.waiting):
         return _obey(view)
     if view.waiting and not view.open_calls:
         moves = [item for item in view.waiting if item.kind == "switch"]
@@ -241,7 +249,10 @@ def _obey(view: View) -> Action:
     endings = [item for item in view.waiting if item.kind == "ending"]
     if endings:
         return End(items=endings)
-    return Withdraw(withdrawals=[item for item in view.waiting if item.kind == "withdrawal"])
+    withdrawals = [item for item in view.waiting if item.kind == "withdrawal"]
+    if withdrawals:
+        return Withdraw(withdrawals=withdrawals)
+    return Register(updates=[item for item in view.waiting if item.kind == "status"])
 
 
 def _begin(view: View) -> Action:

@@ -14,6 +14,7 @@ from retinue.engine.making_room import RoomMaker
 from retinue.engine.prompting import Plan
 from retinue.engine.retrying import GiveUp, after_failure
 from retinue.engine.streaming import Narrator
+from retinue.engine.subagents.registry import with_registry
 from retinue.engine.warm import Warm
 from retinue.errors import ContextTooLongError, ModelError, RetinueError
 from retinue.failpoints import reach
@@ -114,6 +115,8 @@ class ModelCaller:
         messages = context.messages
         if context.images:
             messages = await with_images(messages, self._trees.tree(warm.id))
+        if warm.state.children:
+            messages = with_registry(warm, messages)
         turn = warm.state.turn
         request = ModelRequest(
             system=await self._equipment.system(warm, plan),

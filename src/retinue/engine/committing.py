@@ -10,6 +10,7 @@ from retinue.engine.actions import CONTROLS
 from retinue.engine.delivery import Outbox
 from retinue.engine.reporting import Reporter
 from retinue.engine.space import Space
+from retinue.engine.subagents.registry import follow_children
 from retinue.engine.warm import Draft, Warm
 from retinue.errors import StoreFullError
 from retinue.failpoints import IS_ARMED, reach
@@ -73,12 +74,14 @@ class Committer:
 
     async def commit_now(self, warm: Warm, draft: Draft, name: str) -> None:
         """Commit what can be asked for again. Raises `StoreFullError`: then nothing happened."""
-        if draft.fates and warm.has_listeners:
+        if warm.has_listeners and (draft.fates or draft.lifecycle is not None):
             await self._finish(warm, draft)
         await self._put(warm, draft, warm.commit_of(draft), name)
 
     async def _finish(self, warm: Warm, draft: Draft) -> None:
-        """Add what tells whoever has to hear how an item ended."""
+        """Add what tells whoever has to hear how an item ended, or that the agent did."""
+        if warm.state.children:
+            follow_children(warm, draft)
         draft.posts += await self._reporter.reports(warm, draft)
 
     async def _put(self, warm: Warm, draft: Draft, commit: Commit, name: str) -> None:

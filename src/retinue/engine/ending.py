@@ -4,13 +4,14 @@ from collections.abc import Iterable, Sequence
 
 from msgspec import structs
 
-from retinue.agents.inbox import Item, ItemBody, Sender
-from retinue.engine.reporting import WITHDRAWN
+from retinue.agents.fate import WITHDRAWN
+from retinue.agents.inbox import Item
+from retinue.engine.families import ending_of
 from retinue.engine.steps import close_calls
 from retinue.engine.warm import Draft, Warm
-from retinue.ids import ItemId, new_item_id
+from retinue.ids import ItemId
 from retinue.messages import NoteRecord
-from retinue.stores.port import Agent, AuditLine, FateChange, NewItem, Post
+from retinue.stores.port import Agent, AuditLine, FateChange
 from retinue.stores.request_port import Voiding
 
 
@@ -53,7 +54,7 @@ def ended(draft: Draft, warm: Warm, reason: str, children: Iterable[Agent]) -> N
         else:
             draft.fates.append(_cancelled(item.id, "terminated"))
     draft.posts += [
-        _ending(warm, draft, child) for child in children if child.lifecycle == "active"
+        ending_of(warm.id, child, draft.at) for child in children if child.lifecycle == "active"
     ]
     draft.audit.append(AuditLine(action="terminate", detail={"reason": reason}))
     draft.lifecycle = "terminated"
@@ -68,9 +69,3 @@ def came_late(draft: Draft, warm: Warm) -> None:
 
 def _cancelled(item: ItemId, reason: str, seq: int | None = None) -> FateChange:
     return FateChange(item_id=item, fate="cancelled", reason=reason, reply_seq=seq)
-
-
-def _ending(warm: Warm, draft: Draft, child: Agent) -> Post:
-    body = ItemBody(text="", sender=Sender(type="agent", id=warm.id))
-    item = NewItem(id=new_item_id(), kind="ending", body=body, admitted_at=draft.at)
-    return Post(to=child.id, item=item, owner=warm.owner, is_optional=True)

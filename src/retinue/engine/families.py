@@ -3,11 +3,13 @@
 from collections import deque
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from datetime import datetime
 
 from retinue.agents.descriptor import parent_of
+from retinue.agents.inbox import ItemBody, Sender
 from retinue.errors import NotFoundError
-from retinue.ids import AgentId, OwnerId
-from retinue.stores.port import Agent, Store
+from retinue.ids import AgentId, OwnerId, new_item_id
+from retinue.stores.port import Agent, NewItem, Post, Store
 
 LARGEST = 200
 """At most so many agents of a tree are shown, those at work before the others."""
@@ -52,6 +54,13 @@ async def tree_of(store: Store, owner: OwnerId, agent_id: AgentId, *, depth: int
         branch.hidden = len(children) - len(shown)
         level.extend((child, deeper - 1) for child in branch.children)
     return root
+
+
+def ending_of(parent: AgentId, child: Agent, at: datetime) -> Post:
+    """What lets a child end with its parent."""
+    body = ItemBody(text="", sender=Sender(type="agent", id=parent))
+    item = NewItem(id=new_item_id(), kind="ending", body=body, admitted_at=at)
+    return Post(to=child.id, item=item, owner=child.owner, is_optional=True)
 
 
 def _rank(child: Agent) -> int:

@@ -11,35 +11,38 @@ from typing import Any
 import msgspec
 
 from retinue.agents.descriptor import parent_of
-from retinue.agents.fate import is_final
+from retinue.agents.fate import WITHDRAWN, is_final
 from retinue.agents.inbox import Answer, Item, ItemBody, ReplyTo, Sender, Trail
 from retinue.engine.limits import Limits
 from retinue.engine.replies import reply_text
+from retinue.engine.subagents.completing import Completions
 from retinue.engine.warm import Draft, Warm
 from retinue.ids import AgentId, new_item_id
 from retinue.messages import AnyRecord, AssistantRecord, ThinkingPart, ToolRecord
 from retinue.stores.port import FateChange, NewItem, Post, Store
 
-WITHDRAWN = "withdrawn"
-"""The reason of items that their senders took back."""
-_UNREPORTED = frozenset({"answer", "withdrawal", "ending", "switch"})
+_UNREPORTED = frozenset({"answer", "withdrawal", "ending", "switch", "status"})
 
 
 class Reporter:
     """Turns final fates into posts."""
 
-    def __init__(self, *, store: Store, limits: Limits) -> None:
+    def __init__(self, *, store: Store, limits: Limits, completions: Completions) -> None:
         self._store = store
         self._limits = limits
+        self._completions = completions
 
     async def reports(self, warm: Warm, draft: Draft) -> list[Post]:
         """The posts that belong to the fates of this draft."""
+        terms = warm.state.child
+        if terms is not None:
+            return await self._completions.posts(warm, terms, draft)
         posts: list[Post] = []
         told: set[AgentId] = set()
         for change in draft.fates:
             if not is_final(change.fate) or _is_withdrawn(change):
                 continue
-            item = warm.running.get(change.item_id) or _waiting(warm, change)
+            item = warm.item(change.item_id)
             if item is None or item.silent:
                 continue
             if item.body.reply_to is not None:
@@ -182,10 +185,6 @@ def _trail(warm: Warm) -> Trail | None:
     turn = warm.state.turn
     hops = turn.trail.hops if turn is not None and turn.trail is not None else 0
     return Trail(hops=hops + 1)
-
-
-def _waiting(warm: Warm, change: FateChange) -> Item | None:
-    return next((item for item in warm.waiting if item.id == change.item_id), None)
 
 
 def _record(warm: Warm, draft: Draft, seq: int | None) -> AnyRecord | None:

@@ -21,6 +21,7 @@ from retinue.engine.actions import (
     Note,
     Prune,
     PutOff,
+    Register,
     Remind,
     Rest,
     RunTools,
@@ -241,6 +242,10 @@ class Runner:
                 await self._end_run(warm, action)
             case Failed():
                 await self._committer.fail(warm, action.code, action.reason)
+            case Register():
+                draft = self._committer.draft(warm)
+                steps.taken_up(draft, action.updates)
+                await self._committer.commit(warm, draft, "register")
             case Rest() | Wait():
                 pass
             case _:

@@ -7,6 +7,7 @@ from typing import Any
 
 from msgspec import UNSET, structs
 
+from retinue.agents.children import registered
 from retinue.agents.inbox import Item, Trail
 from retinue.agents.state import AgentState, TokenSnapshot, TokenStats, Turn
 from retinue.engine.prompting import Plan
@@ -53,7 +54,12 @@ def record_of(item: Item) -> KnownRecord:
         )
     origin = body.sender.id or "system"
     return SystemRecord(
-        item=item.id, text=body.text, origin=origin, silent=item.silent, files=body.files
+        item=item.id,
+        text=body.text,
+        origin=origin,
+        silent=item.silent,
+        files=body.files,
+        to="" if body.to_side == "side_a" else body.to_side,
     )
 
 
@@ -206,6 +212,9 @@ def ran(draft: Draft, call: CallPart, result: CallResult) -> None:
     if result.handoff is not None and draft.state.turn is not None:
         turn = structs.replace(draft.state.turn, handoff=result.handoff)
         draft.state = structs.replace(draft.state, turn=turn)
+    if result.children:
+        children = registered(draft.state.children, result.children)
+        draft.state = structs.replace(draft.state, children=children)
     if result.spent is not None:
         approvals = [digest for digest in draft.state.approvals if digest != result.spent]
         draft.state = structs.replace(draft.state, approvals=approvals)
@@ -357,6 +366,11 @@ def close_calls(draft: Draft, warm: Warm, status: ToolStatus, text: str) -> None
     for call in warm.history.open_calls:
         draft.add(closing(call, status, text))
     release(draft, warm, text)
+
+
+def taken_up(draft: Draft, items: Sequence[Item]) -> None:
+    """These change what the agent knows of others, and nothing else."""
+    draft.fates += [FateChange(item_id=item.id, fate="answered") for item in items]
 
 
 def crashed(draft: Draft) -> None:

@@ -57,6 +57,8 @@ def settled(draft: Draft, warm: Warm, items: Sequence[Item]) -> None:
             approved.append(answer.call)
         else:
             record = closing(_call(warm, answer.call), answer.status, answer.text)
+            if item.body.files:
+                record = structs.replace(record, files=item.body.files)
             seq = draft.add(_timed(draft, warm, record)).seq
         grants = list(dict.fromkeys([*draft.state.grants, *answer.grants]))
         draft.state = structs.replace(draft.state, grants=grants)

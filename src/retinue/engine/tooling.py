@@ -5,6 +5,7 @@ from difflib import get_close_matches
 
 from msgspec import Struct, structs
 
+from retinue.agents.children import ChildEntry, ChildUpdate
 from retinue.agents.inbox import ItemBody, Sender, Trail
 from retinue.agents.request import Request
 from retinue.agents.state import AgentState, Handoff, Turn
@@ -53,6 +54,7 @@ class CallContext(Struct, kw_only=True):
     redescribed: list[Redescription] = []
     requests: list[Request] = []
     notices: list[Post] = []  # not counted as messages of this turn
+    children: list[ChildEntry | ChildUpdate] = []  # for the registry
     departure: Departure | None = None
     handoff: Handoff | None = None
 
@@ -61,6 +63,11 @@ class CallContext(Struct, kw_only=True):
         """The way that a message from here has come."""
         trail = self.turn.trail or Trail()
         return structs.replace(trail, hops=trail.hops + 1)
+
+    @property
+    def step(self) -> str:
+        """The response that asked for this call, and perhaps for others beside it."""
+        return self.idempotency_key.removesuffix(f"/{self.call_id}")
 
     @property
     def files(self) -> AgentFiles:
@@ -95,6 +102,7 @@ class CallResult(Struct, frozen=True, kw_only=True):
     audit: Sequence[AuditLine] = ()
     requests: Sequence[Request] = ()
     notices: Sequence[Post] = ()  # not counted as messages of this turn
+    children: Sequence[ChildEntry | ChildUpdate] = ()  # for the registry
     spent: str | None = None  # the approval that it used up
 
 
@@ -137,6 +145,7 @@ class Tooling:
                 creates=context.creates,
                 requests=context.requests,
                 notices=context.notices,
+                children=context.children,
             )
         record = ToolRecord(
             call=call.id,
@@ -160,6 +169,8 @@ class Tooling:
             redescribed=context.redescribed,
             departure=context.departure,
             handoff=context.handoff,
+            notices=context.notices,
+            children=context.children,
         )
 
     async def _outcome(

@@ -220,6 +220,11 @@ class Warm:
         elif all(item.seq != known.seq for known in self.waiting) and item.fate == "queued":
             insort(self.waiting, item, key=lambda entry: entry.seq)
 
+    def item(self, item_id: ItemId) -> Item | None:
+        """The item of that id, running or waiting."""
+        running = self.running.get(item_id)
+        return running or next((item for item in self.waiting if item.id == item_id), None)
+
     def spoken(self, up_to: int) -> list[Item]:
         """Give what people said, up to that item, and wait for an answer to."""
         return [

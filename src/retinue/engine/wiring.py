@@ -27,6 +27,8 @@ from retinue.engine.scheduling.schedules import Schedules
 from retinue.engine.scheduling.toolbox import ScheduleToolbox
 from retinue.engine.scheduling.watching import Probe
 from retinue.engine.space import Space
+from retinue.engine.subagents.completing import Completions
+from retinue.engine.subagents.offering import SubagentTools
 from retinue.engine.tool_running import ToolRunner
 from retinue.engine.tooling import Tooling
 from retinue.models.port import Models
@@ -71,7 +73,18 @@ def make_toolbox(world: World, limits: Limits, schedules: Schedules) -> Toolbox:
     """The tools of the world, and the engine's own."""
     if not world.collaborates:
         return world.toolbox
-    services = Services(
+    return CombinedToolbox(
+        CollaborationToolbox(_services(world, limits)), ScheduleToolbox(schedules), world.toolbox
+    )
+
+
+def make_own_tools(world: World, limits: Limits) -> OwnTools:
+    """What prompts offer beside the tools of the toolbox."""
+    return together(Handoffs(world.catalog), SubagentTools(_services(world, limits)))
+
+
+def _services(world: World, limits: Limits) -> Services:
+    return Services(
         store=world.store,
         catalog=world.catalog,
         settings=world.settings,
@@ -79,14 +92,6 @@ def make_toolbox(world: World, limits: Limits, schedules: Schedules) -> Toolbox:
         clock=world.clock,
         trees=world.trees,
     )
-    return CombinedToolbox(
-        CollaborationToolbox(services), ScheduleToolbox(schedules), world.toolbox
-    )
-
-
-def make_own_tools(world: World) -> OwnTools:
-    """What prompts offer beside the tools of the toolbox."""
-    return together(Handoffs(world.catalog))
 
 
 def make_runner(
@@ -102,12 +107,16 @@ def make_runner(
         store=world.store,
         clock=world.clock,
         connectors=world.connectors,
-        reporter=Reporter(store=world.store, limits=limits),
+        reporter=Reporter(
+            store=world.store,
+            limits=limits,
+            completions=Completions(store=world.store, trees=world.trees, catalog=world.catalog),
+        ),
         outbox=outbox,
         space=Space(world.store, world.clock),
     )
     equipment = Equipment(
-        planner=Planner(world.catalog, world.settings.model, make_own_tools(world)),
+        planner=Planner(world.catalog, world.settings.model, make_own_tools(world, limits)),
         following=following,
         toolbox=toolbox,
         models=world.models,

@@ -42,7 +42,7 @@ def background_tools(services: Services) -> list[FunctionTool[..., Any]]:
         if chosen != ctx.definition:
             chosen = reachable(services.catalog, ctx.definition, chosen).name
         parent = await store.agent(ctx.owner, ctx.agent_id)
-        await _check_room(services, parent)
+        await check_room(services, parent)
         child = new_agent_id()
         named = name_of(name, prompt)
         descriptor = SubagentDescriptor(id=child, parent_agent_id=parent.id, name=named)
@@ -68,7 +68,8 @@ def name_of(name: str | None, prompt: str) -> str:
     return words if len(words) <= _LONGEST_NAME else f"{words[: _LONGEST_NAME - 1].rstrip()}…"
 
 
-async def _check_room(services: Services, parent: Agent) -> None:
+async def check_room(services: Services, parent: Agent) -> None:
+    """Refuse one more child when the family is as deep or as large as it may be."""
     limits = services.limits
     depth = len(await ancestors_of(services.store, parent)) + 1
     if depth > limits.subagent_depth:
@@ -77,9 +78,12 @@ async def _check_room(services: Services, parent: Agent) -> None:
             "do this yourself"
         )
     children = await services.store.children(parent.owner, parent.id)
-    live = sum(child.lifecycle == "active" and child.is_busy for child in children)
+    live = sum(
+        child.lifecycle == "active" and (child.is_busy or child.state.child is not None)
+        for child in children
+    )
     if live >= limits.live_children:
         raise RefusedError(
-            f"{live} of your background agents are at work, as many as may be "
+            f"{live} of your agents are at work or kept, as many as may be "
             "(limits.liveChildren): wait for one to finish"
         )
