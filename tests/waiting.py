@@ -4,8 +4,7 @@ import asyncio
 import time
 from collections.abc import Awaitable, Callable
 
-PATIENCE_SECONDS = 30.0
-"""For a machine that is slow and busy; a test that passes never waits so long."""
+from retinue.testing.kit import PATIENCE_SECONDS
 
 
 async def eventually(condition: Callable[[], object]) -> None:

@@ -129,7 +129,7 @@ async def test_a_running_turn_is_stopped_and_a_resting_one_is_not(client: Client
     while (await client.message(admission.id)).fate != "running":  # noqa: ASYNC110  (it may be in another process)
         await asyncio.sleep(0.02)
     assert await client.stop(agent.id) is True
-    message = await client.message(admission.id, wait_seconds=5)
+    message = await client.message(admission.id, wait_seconds=20)
     assert message.fate == "cancelled"
 
 

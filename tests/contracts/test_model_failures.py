@@ -22,6 +22,7 @@ from retinue.models.port import (
     ModelEvent,
     TextDelta,
 )
+from retinue.testing.kit import PATIENCE_SECONDS
 from retinue.testing.model_server import Answer, Refusal, Stall
 from retinue.testing.model_wire import ToolUse, Trouble
 from tests.contracts.model_bench import (
@@ -171,7 +172,7 @@ async def test_a_server_that_never_begins_to_answer_is_a_timeout(bench: Bench) -
     error = await failure(provider.model)
     assert isinstance(error, ModelTimeoutError)
     assert "did not begin to answer within 0.2 s" in error.message
-    await asyncio.wait_for(provider.server.abandoned.wait(), 5)
+    await asyncio.wait_for(provider.server.abandoned.wait(), PATIENCE_SECONDS)
 
 
 async def test_a_server_that_falls_silent_is_a_timeout(bench: Bench) -> None:
@@ -181,7 +182,7 @@ async def test_a_server_that_falls_silent_is_a_timeout(bench: Bench) -> None:
         async for event in provider.model.stream(asked("hi")):
             seen.append(event)
     assert seen
-    await asyncio.wait_for(provider.server.abandoned.wait(), 5)
+    await asyncio.wait_for(provider.server.abandoned.wait(), PATIENCE_SECONDS)
 
 
 @only("openai", "anthropic", "ollama", "local")
@@ -203,11 +204,11 @@ async def test_a_slow_reader_is_no_silence(bench: Bench) -> None:
 async def test_a_cancelled_call_closes_its_connection_at_once(bench: Bench) -> None:
     provider = await bench.provider(Answer(text="Half of it", then="stall"))
     call = asyncio.create_task(drained(provider.model, asked("hi")))
-    await asyncio.wait_for(provider.server.stalled.wait(), 5)
+    await asyncio.wait_for(provider.server.stalled.wait(), PATIENCE_SECONDS)
     call.cancel()
     with pytest.raises(asyncio.CancelledError):
         await call
-    await asyncio.wait_for(provider.server.abandoned.wait(), 2)
+    await asyncio.wait_for(provider.server.abandoned.wait(), PATIENCE_SECONDS)
 
 
 async def test_a_stream_that_is_left_early_closes_its_connection(bench: Bench) -> None:
@@ -215,4 +216,4 @@ async def test_a_stream_that_is_left_early_closes_its_connection(bench: Bench) -
     stream = provider.model.stream(asked("hi"))
     await anext(stream)
     await stream.aclose()  # pyright: ignore[reportAttributeAccessIssue, reportUnknownMemberType]
-    await asyncio.wait_for(provider.server.abandoned.wait(), 2)
+    await asyncio.wait_for(provider.server.abandoned.wait(), PATIENCE_SECONDS)

@@ -45,7 +45,8 @@ from retinue.tools.function import FunctionTool
 from retinue.tools.port import Tool
 
 HELPER = 'name = "helper"\ndisplayName = "Helper"\ndescription = "Helps."\n'
-PATIENCE_SECONDS = 20.0
+PATIENCE_SECONDS = 30.0
+"""For a machine that is slow and busy; a test that passes never waits so long."""
 
 
 class NamedModels:

@@ -22,6 +22,7 @@ from retinue.models.scripted import Answer, Call, Reply, ScriptedModel
 from retinue.server.app import create_app
 from retinue.server.options import ServerOptions
 from retinue.server.serving import bind, serve
+from retinue.testing.kit import PATIENCE_SECONDS
 
 TOKEN = "a-token-of-the-operator-0123456789"
 HELPER = """\
@@ -109,7 +110,7 @@ class Door:
         assert answer.status_code == 202, answer.text
         return answer.json()
 
-    async def outcome(self, agent_id: str, message_id: str, wait: float = 10) -> dict[str, Any]:
+    async def outcome(self, agent_id: str, message_id: str, wait: float = 20) -> dict[str, Any]:
         path = f"/api/agents/{agent_id}/messages/{message_id}"
         answer = await self.client.get(path, params={"wait": wait})
         assert answer.status_code == 200, answer.text
@@ -138,7 +139,7 @@ class Door:
             proxy=None,
             max_size=None,
             max_queue=None,
-            open_timeout=5,
+            open_timeout=PATIENCE_SECONDS,
         )
 
     async def connect(self) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
@@ -150,7 +151,7 @@ class Door:
         writer.write(request)
         await writer.drain()
         try:
-            return await asyncio.wait_for(reader.read(), 5)
+            return await asyncio.wait_for(reader.read(), PATIENCE_SECONDS)
         finally:
             writer.close()
 
@@ -188,7 +189,9 @@ async def opened(
     try:
         async with _served(app) as (url, serving):
             headers = {"Authorization": f"Bearer {TOKEN}"}
-            async with httpx2.AsyncClient(base_url=url, headers=headers, timeout=20) as client:
+            async with httpx2.AsyncClient(
+                base_url=url, headers=headers, timeout=PATIENCE_SECONDS
+            ) as client:
                 yield Door(
                     url=url,
                     app=app,
@@ -211,7 +214,7 @@ async def _served(app: Starlette) -> AsyncGenerator[tuple[str, asyncio.Task[None
         serve(app, "127.0.0.1", 0, on_ready=ready.set_result, sockets=list(sockets))
     )
     try:
-        yield await asyncio.wait_for(ready, 5), serving
+        yield await asyncio.wait_for(ready, PATIENCE_SECONDS), serving
     finally:
         serving.cancel()
         await asyncio.wait({serving})

@@ -9,8 +9,10 @@ import pytest
 from retinue.cli.doctor.stored import store
 from retinue.cli.remote import RemoteClient
 from retinue.testing.clock import FakeClock
+from retinue.testing.kit import PATIENCE_SECONDS
 from tests.acceptance.http.support import TOKEN, Door, opened
 from tests.support.disks import file_size_limit
+from tests.waiting import eventually
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 
@@ -219,9 +221,10 @@ async def test_a_tool_file_that_breaks_is_announced_and_named_from_the_project(
 ) -> None:
     async with opened(tmp_path) as door, door.socket() as socket:
         await socket.send('{"type": "subscribe", "after": null}')
+        assert '"hello"' in str(await socket.recv())
         (tmp_path / "tools").mkdir()
         (tmp_path / "tools" / "shop.py").write_text("import no_such_module\n")
-        async with asyncio.timeout(10):
+        async with asyncio.timeout(PATIENCE_SECONDS):
             while '"definitions"' not in str(await socket.recv()):
                 pass
         listed = (await door.client.get("/api/definitions")).json()
@@ -236,15 +239,13 @@ async def test_a_definition_that_takes_long_to_run_holds_nobody_else_up(tmp_path
         (tmp_path / "agents" / "slow.py").write_text(
             "import time\nfrom pathlib import Path\n"
             f"Path({str(begun)!r}).touch()\n"
-            "end = time.monotonic() + 5\n"
+            "end = time.monotonic() + 50\n"
             f"while not Path({str(go)!r}).exists() and time.monotonic() < end:\n"
             "    time.sleep(0.01)\n"
         )
-        async with asyncio.timeout(4):
-            while not begun.exists():  # noqa: ASYNC110  (another thread makes it)
-                await asyncio.sleep(0.01)
-            creating = asyncio.create_task(door.new_agent())
-            assert (await door.client.get("/api/agents")).status_code == 200
+        await eventually(begun.exists)
+        creating = asyncio.create_task(door.new_agent())
+        assert (await door.client.get("/api/agents")).status_code == 200
         assert not creating.done()
         go.touch()
         assert await creating

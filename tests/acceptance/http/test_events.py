@@ -14,8 +14,9 @@ import websockets
 from websockets.exceptions import ConnectionClosed, InvalidStatus
 
 from retinue.server.options import ServerOptions
+from retinue.testing.kit import PATIENCE_SECONDS
 from tests.acceptance.http.support import SETTINGS, TOKEN, Door, opened
-from tests.waiting import PATIENCE_SECONDS, eventually
+from tests.waiting import eventually
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 

@@ -118,7 +118,7 @@ async def test_a_message_waits_behind_the_one_that_runs_and_shows_its_place(door
     door.script.released.clear()
     door.script.holding.clear()
     running = await door.say(agent, "hold")
-    await asyncio.wait_for(door.script.holding.wait(), 5)
+    await door.script.holding.wait()
     await door.say(agent, "second")
     third = await door.say(agent, "third")
     assert third["position"] == 2
@@ -140,7 +140,7 @@ async def test_a_stopped_turn_ends_the_message_and_says_so(door: Door) -> None:
     door.script.released.clear()
     door.script.holding.clear()
     running = await door.say(agent, "hold")
-    await asyncio.wait_for(door.script.holding.wait(), 5)
+    await door.script.holding.wait()
     answer = await door.client.post(f"/api/agents/{agent}/stop")
     assert answer.json() == {"applied": True}
     assert (await door.outcome(agent, running["id"]))["fate"] == "cancelled"

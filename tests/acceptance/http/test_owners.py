@@ -10,6 +10,7 @@ import pytest_asyncio
 
 from retinue.ids import OwnerId
 from retinue.server.app import ENDPOINTS, create_app
+from retinue.testing.kit import PATIENCE_SECONDS
 from tests.acceptance.http.support import Door
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
@@ -56,7 +57,8 @@ async def test_a_foreign_agent_does_not_exist(
     )
     params = {"agent": agent} if path in ("/api/tools", "/api/events") else {}
     body = BODIES.get(f"{method} {path}")
-    answer = await asyncio.wait_for(foreigner.request(method, address, params=params, json=body), 5)
+    async with asyncio.timeout(PATIENCE_SECONDS):
+        answer = await foreigner.request(method, address, params=params, json=body)
     assert answer.status_code == 404, answer.text
     assert "private" not in answer.text
     mine = (await door.client.get(f"/api/agents/{agent}")).json()

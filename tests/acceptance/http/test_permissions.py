@@ -7,20 +7,24 @@ from typing import Any
 import pytest
 import pytest_asyncio
 
+from retinue.testing.kit import PATIENCE_SECONDS
 from tests.acceptance.http.support import Door
+from tests.waiting import until
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 
 
 async def asked(door: Door, agent: str) -> dict[str, Any]:
     """Wait until the agent asks something."""
-    for _ in range(400):
+    found: list[dict[str, Any]] = []
+
+    async def came() -> bool:
         query = {"status": "pending", "agent": agent}
-        found = (await door.client.get("/api/permissions", params=query)).json()["requests"]
-        if found:
-            return found[0]
-        await asyncio.sleep(0.02)
-    raise AssertionError("nothing was asked")
+        found[:] = (await door.client.get("/api/permissions", params=query)).json()["requests"]
+        return bool(found)
+
+    await until(came)
+    return found[0]
 
 
 @pytest_asyncio.fixture(scope="module", loop_scope="module")
@@ -28,11 +32,12 @@ async def asker(door: Door) -> str:
     """A definition whose built-in model asks when it is told to."""
     text = 'name = "asker"\ndescription = "Asks."\nmodel = "offline"\ntoolApprovals = ["time"]\n'
     (door.project / "agents" / "asker.toml").write_text(text)
-    for _ in range(400):
-        if '"asker"' in (await door.client.get("/api/definitions")).text:
-            return "asker"
-        await asyncio.sleep(0.02)
-    raise AssertionError("the definition was not taken up")
+
+    async def is_known() -> bool:
+        return '"asker"' in (await door.client.get("/api/definitions")).text
+
+    await until(is_known)
+    return "asker"
 
 
 async def begun(door: Door, asker: str, words: str) -> tuple[str, str, dict[str, Any]]:
@@ -113,7 +118,7 @@ async def test_requests_are_in_the_event_stream_live_and_replayed(door: Door, as
     found: list[str] = []
     async with door.socket(query=f"?after={before}&agent={agent}") as socket:
         while len(found) < 2:
-            event = json.loads(await asyncio.wait_for(socket.recv(), 5))
+            event = json.loads(await asyncio.wait_for(socket.recv(), PATIENCE_SECONDS))
             if event["type"] == "request":
                 found.append(event["request"]["id"])
     assert found == [request["id"]] * 2

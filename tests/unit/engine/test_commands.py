@@ -16,6 +16,7 @@ from retinue.messages import (
 )
 from retinue.models.scripted import Call, Reply, ScriptedModel
 from retinue.testing.clock import FakeClock
+from retinue.testing.kit import PATIENCE_SECONDS
 from retinue.tools.function import tool
 from tests.unit.engine.conftest import Start
 from tests.unit.engine.support import Gate, calls, eventually, gated, said
@@ -165,7 +166,7 @@ async def test_stop_reaches_a_turn_at_any_moment(start: Start) -> None:
         agent = await kit.agent()
         receipt = await kit.post(agent, "go")
         await asyncio.sleep(number / 5000)
-        await asyncio.wait_for(kit.engine.interrupt(agent.owner, agent.id), 2)
+        await asyncio.wait_for(kit.engine.interrupt(agent.owner, agent.id), PATIENCE_SECONDS)
         assert (await kit.outcome(receipt)).item.fate in ("answered", "cancelled")
 
 
@@ -178,14 +179,15 @@ async def test_a_stop_that_comes_just_before_the_model_call_still_stops_it(start
 
     async def commit_then_stop(step: object) -> object:
         done = await commit(step)  # pyright: ignore[reportArgumentType]
-        stopping.append(asyncio.ensure_future(kit.engine.interrupt(agent.owner, agent.id)))
-        await asyncio.sleep(0.05)
+        order = asyncio.ensure_future(kit.engine.interrupt(agent.owner, agent.id))
+        stopping.append(order)
+        await eventually(lambda: order.done() or kit.engine._warm[agent.id].commands)  # pyright: ignore[reportPrivateUsage]
         return done
 
     stopping: list[asyncio.Future[bool]] = []
     kit.store.commit = commit_then_stop  # pyright: ignore[reportAttributeAccessIssue]
     try:
-        outcome = await asyncio.wait_for(kit.outcome(receipt), 5)
+        outcome = await asyncio.wait_for(kit.outcome(receipt), PATIENCE_SECONDS)
     finally:
         kit.store.commit = commit
     assert outcome.item.fate == "cancelled"
@@ -305,7 +307,7 @@ async def test_a_deleted_agent_is_gone_and_whoever_waits_is_told(start: Start) -
     await kit.engine.delete(agent.owner, agent.id)
     for waiter in waiting:
         with pytest.raises(NotFoundError):
-            await asyncio.wait_for(waiter, 2)
+            await asyncio.wait_for(waiter, PATIENCE_SECONDS)
     with pytest.raises(NotFoundError):
         await kit.post(agent, "anybody?")
     with pytest.raises(NotFoundError):
@@ -351,7 +353,7 @@ async def test_a_rename_does_not_wait_for_the_model_and_changes_nothing_else(
         kit.engine.update(agent.owner, agent.id, AgentPatch(name=f"{n}", attributes={f"{n}": n}))
         for n in range(5)
     ]
-    first = await asyncio.wait_for(renamed[0], 5)
+    first = await asyncio.wait_for(renamed[0], PATIENCE_SECONDS)
     assert first.state.name == "0"
     rest = asyncio.gather(*renamed[1:])
     await asyncio.sleep(0)
@@ -374,7 +376,7 @@ async def test_a_command_that_is_under_way_at_shutdown_is_told(start: Start) -> 
     await eventually(lambda: kit.engine._warm[agent.id].commands)  # pyright: ignore[reportPrivateUsage]
     await kit.engine.stop()
     with pytest.raises(BusyError):
-        await asyncio.wait_for(compacting, 2)
+        await asyncio.wait_for(compacting, PATIENCE_SECONDS)
 
 
 async def test_a_command_to_an_engine_that_was_stopped_is_refused(start: Start) -> None:
@@ -382,4 +384,4 @@ async def test_a_command_to_an_engine_that_was_stopped_is_refused(start: Start) 
     agent = await kit.agent()
     await kit.engine.stop()
     with pytest.raises(BusyError, match="stopping"):
-        await asyncio.wait_for(kit.engine.reset(agent.owner, agent.id), 2)
+        await asyncio.wait_for(kit.engine.reset(agent.owner, agent.id), PATIENCE_SECONDS)

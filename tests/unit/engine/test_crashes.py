@@ -170,7 +170,7 @@ async def test_a_message_that_kills_the_process_three_times_fails_and_the_next_o
     agent = await kit.agent()
     poison = await kit.post(agent, "poison")
     for _ in range(3):
-        await asyncio.wait_for(gate.reached.wait(), 5)
+        await gate.reached.wait()
         gate.reached.clear()
         await kit.crash()
     outcome = await kit.outcome(poison)
@@ -197,7 +197,7 @@ async def test_a_tool_that_kills_the_process_ends_too_though_the_model_insists(
     agent = await kit.agent()
     receipt = await kit.post(agent, "go")
     for _ in range(3):
-        await asyncio.wait_for(gate.reached.wait(), 5)
+        await gate.reached.wait()
         gate.reached.clear()
         await kit.crash()
     outcome = await kit.outcome(receipt)
@@ -281,7 +281,7 @@ async def test_a_clean_restart_is_no_crash(start: Start) -> None:
     agent = await kit.agent()
     receipt = await kit.post(agent, "go")
     for _ in range(4):
-        await asyncio.wait_for(gate.reached.wait(), 5)
+        await gate.reached.wait()
         gate.reached.clear()
         await kit.restart()
     gate.opened.set()

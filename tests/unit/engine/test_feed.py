@@ -23,7 +23,7 @@ from retinue.messages import NoteRecord
 from retinue.models.scripted import Reply
 from retinue.stores.port import Agent, Change
 from retinue.stores.sqlite.store import SqliteStore
-from retinue.testing.kit import Kit
+from retinue.testing.kit import PATIENCE_SECONDS, Kit
 from tests.unit.engine.conftest import Start
 from tests.unit.engine.support import Gate, calls, counted_tool
 
@@ -220,7 +220,7 @@ async def test_a_deletion_is_told(start: Start) -> None:
     stream = kit.engine.subscribe(LOCAL_OWNER, after=None)
     await anext(stream)
     await kit.engine.delete(agent.owner, agent.id)
-    event = await asyncio.wait_for(anext(stream), 5)
+    event = await asyncio.wait_for(anext(stream), PATIENCE_SECONDS)
     assert isinstance(event, AgentDeletedEvent)
 
 
@@ -230,7 +230,7 @@ async def test_streams_end_when_the_engine_stops(start: Start) -> None:
     await anext(stream)
     await kit.engine.stop()
     with pytest.raises(StopAsyncIteration):
-        await asyncio.wait_for(anext(stream), 5)
+        await asyncio.wait_for(anext(stream), PATIENCE_SECONDS)
 
 
 def test_a_change_with_more_events_than_numbers_makes_readers_read_anew() -> None:

@@ -7,7 +7,7 @@ from retinue.messages import SummaryRecord, Usage
 from retinue.models.port import ModelRequest
 from retinue.models.scripted import Answer, Reply, ScriptedModel
 from retinue.stores.port import Agent
-from retinue.testing.kit import HELPER, Kit
+from retinue.testing.kit import HELPER, PATIENCE_SECONDS, Kit
 from retinue.tools.function import tool
 from tests.unit.engine.conftest import Start
 from tests.unit.engine.support import Gate, calls, counted_tool, said
@@ -196,7 +196,7 @@ async def test_compact_that_is_stopped_did_nothing(start: Start) -> None:
     compacting = asyncio.ensure_future(kit.engine.compact(agent.owner, agent.id))
     await gate.reached.wait()
     await kit.engine.interrupt(agent.owner, agent.id)
-    assert await asyncio.wait_for(compacting, 2) is False
+    assert await asyncio.wait_for(compacting, PATIENCE_SECONDS) is False
     assert await reasons(kit, agent) == []
 
 

@@ -1,6 +1,5 @@
 """Every item of a child that does not end well gives its parent exactly one notice."""
 
-import asyncio
 from collections.abc import Awaitable, Callable
 
 import pytest
@@ -8,11 +7,11 @@ import pytest
 from retinue.errors import ContextTooLongError, ModelError, StoreError
 from retinue.ids import ItemId
 from retinue.models.port import ModelRequest
-from retinue.models.scripted import Answer, Reply
+from retinue.models.scripted import Answer, Reply, ScriptedModel
 from retinue.stores.port import Agent, Commit, Committed
 from retinue.testing.kit import HELPER, Kit
 from tests.unit.engine.conftest import Start
-from tests.unit.engine.support import Gate, calls, counted_tool, last_said, until
+from tests.unit.engine.support import Gate, calls, counted_tool, eventually, last_said, until
 from tests.unit.engine.test_suspending import child_of
 
 Break = Callable[[Kit, Agent, ItemId], Awaitable[None]]
@@ -114,9 +113,12 @@ async def delete(kit: Kit, child: Agent, _: ItemId) -> None:
 
 
 async def die_three_times(kit: Kit, child: Agent, item: ItemId) -> None:
-    for _ in range(3):
+    model = kit.stage.models["main"]
+    assert isinstance(model, ScriptedModel)
+    for deaths in (1, 2):
         await kit.crash()
-        await asyncio.sleep(0.05)
+        await eventually(lambda calls=1 + deaths: model.count == calls)
+    await kit.crash()
     await kit.outcome(item)
 
 

@@ -1,6 +1,5 @@
 """The agents' folders follow the store, and are enough to get it back."""
 
-import asyncio
 import json
 import os
 import sqlite3
@@ -23,6 +22,7 @@ from retinue.stores.port import NewDelivery, Offset, Receipt
 from retinue.stores.sqlite.store import SqliteStore
 from retinue.stores.sqlite.whole import SqliteWholeReader
 from retinue.testing.store_samples import START, Runner, at, chat, new_agent, post
+from tests.waiting import eventually
 
 HOLOGRAM = b'{"kind":"hologram", "v":9, "seq":4, "at":"2026-11-16T08:00:02Z", "x":{"y":[1.50]}}'
 
@@ -91,9 +91,9 @@ async def conversation(home: Home, channel: str = "a") -> tuple[Runner, Receipt]
     return runner, second
 
 
-async def test_a_commit_is_in_the_folder_within_a_second(home: Home) -> None:
+async def test_a_commit_reaches_the_folder_by_itself(home: Home) -> None:
     runner, waiting = await conversation(home)
-    await asyncio.sleep(1.0)
+    await all_mirrored(home)
     lines = home.lines(runner.id)
     assert [json.loads(line)["seq"] for line in lines] == [1, 2, 3, 4]
     assert lines[3] == HOLOGRAM
@@ -291,7 +291,7 @@ async def test_a_rebuild_that_was_cut_off_is_begun_again(home: Home) -> None:
 
 async def test_a_deleted_agent_takes_its_folder_along(home: Home) -> None:
     runner, _ = await conversation(home)
-    await asyncio.sleep(0.6)
+    await all_mirrored(home)
     assert home.folder(runner.id).exists()
     await home.store.delete(LOCAL_OWNER, runner.id)
     await home.mirror.stop()
@@ -313,7 +313,7 @@ def deep_folder(folder: Path, depth: int) -> None:
 
 async def test_a_deleted_agent_s_folder_goes_however_deep_it_is(home: Home) -> None:
     runner, _ = await conversation(home)
-    await asyncio.sleep(0.4)
+    await all_mirrored(home)
     files = home.folder(runner.id) / "files"
     deep_folder(files, 3_000)
     (files / "locked").mkdir(mode=0o000)
@@ -398,12 +398,10 @@ async def test_a_mirror_that_cannot_write_says_so_and_recovers(home: Home) -> No
     late = Mirror(home.store)
     await late.start()
     receipt = await home.store.admit(post(new_agent(chat("b"))))
-    await asyncio.sleep(0.4)
-    assert "behind" in late.problem
+    await eventually(lambda: "behind" in late.problem)
     agents.unlink()
-    await asyncio.sleep(1.5)
+    await eventually(lambda: not late.problem)
     await late.stop()
-    assert late.problem == ""
     assert len(home.lines(receipt.agent_id)) == 1
 
 
@@ -415,11 +413,9 @@ async def test_a_mirror_outlives_whatever_goes_wrong_in_a_round(
 
     monkeypatch.setattr(SqliteWholeReader, "cursor", broken)
     receipt = await home.store.admit(post(new_agent(chat("b"))))
-    await asyncio.sleep(0.4)
-    assert "disk I/O error" in home.mirror.problem
+    await eventually(lambda: "disk I/O error" in home.mirror.problem)
     monkeypatch.undo()
-    await asyncio.sleep(1.5)
-    assert home.mirror.problem == ""
+    await eventually(lambda: not home.mirror.problem)
     assert len(home.lines(receipt.agent_id)) == 1
 
 
@@ -449,23 +445,26 @@ async def test_a_round_of_many_is_not_written_again_at_the_next_start(
     await home.mirror.stop()
     for channel in "bcd":
         await home.store.admit(post(new_agent(chat(channel))))
-    cursor = await home.store.cursor()
     monkeypatch.setattr(mirror, "_FEW", 1)
     late = Mirror(home.store)
     await late.start()
     if stops:
         await late.stop()
     else:
-        async with asyncio.timeout(5):
-            while mirrored_up_to(home) < cursor:  # noqa: ASYNC110  (the mirror tells nobody)
-                await asyncio.sleep(0.05)
-    assert mirrored_up_to(home) == cursor
+        await all_mirrored(home)
+    assert mirrored_up_to(home) == await home.store.cursor()
     await late.stop()
 
 
 def mirrored_up_to(home: Home) -> int:
     file = mirror.read_mirror_file(home.data)
     return 0 if file is None else file.cursor
+
+
+async def all_mirrored(home: Home) -> None:
+    """Wait until the folders hold what the store holds."""
+    cursor = await home.store.cursor()
+    await eventually(lambda: mirrored_up_to(home) == cursor)
 
 
 async def test_comparing_names_what_differs(home: Home) -> None:

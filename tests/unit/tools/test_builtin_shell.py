@@ -15,6 +15,7 @@ from retinue.tools.builtin.shell import shell_tool
 from retinue.tools.execution import Finished
 from retinue.tools.sandbox import Sandbox, SandboxLimits
 from tests.unit.tools.support import Context, run
+from tests.waiting import eventually
 
 
 def missing_sandbox() -> str | None:
@@ -226,10 +227,7 @@ class TestInTheSandbox:
 
     async def test_a_cancelled_command_is_killed(self, ctx: Context) -> None:
         task = asyncio.create_task(sh(ctx, "touch begun; sleep 4713"))
-        for _ in range(200):
-            await asyncio.sleep(0.05)
-            if (ctx.files.root / "begun").exists():
-                break
+        await eventually((ctx.files.root / "begun").exists)
         task.cancel()
         with pytest.raises(asyncio.CancelledError):
             await task
