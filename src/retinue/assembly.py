@@ -13,12 +13,14 @@ from retinue.definitions.catalog import Catalog, KnownModels
 from retinue.engine.collaboration.toolbox import COLLABORATION_TOOLS
 from retinue.engine.delivery import Deliver
 from retinue.engine.engine import Engine
+from retinue.engine.environment import Environment
 from retinue.engine.scheduling.toolbox import SCHEDULE_TOOLS
 from retinue.engine.wiring import World
 from retinue.ids import LOCAL_OWNER, AgentId, OwnerId
 from retinue.models.port import Model
 from retinue.models.registry import ModelRegistry
 from retinue.settings import Settings, load_settings
+from retinue.settings.sealing import KEY_FILE, KeySeal
 from retinue.stores.folders.archive import import_from
 from retinue.stores.folders.mirror import Mirror
 from retinue.stores.folders.rebuilding import Rebuilt, open_or_rebuild
@@ -147,6 +149,7 @@ async def _assembled(
         settings=settings,
         clock=extras.clock,
         trees=trees,
+        environment=_environment(settings, store),
         connectors=extras.connectors,
     )
     token, is_own = _token(settings)
@@ -166,6 +169,11 @@ async def _assembled(
         token=token,
         has_own_token=is_own,
     )
+
+
+def _environment(settings: Settings, store: SqliteStore) -> Environment:
+    seal = KeySeal(settings.data_dir / KEY_FILE, settings.key)
+    return Environment(store=store.variables, seal=seal, instance=settings.env)
 
 
 def _probe(settings: Settings, store: SqliteStore, trees: FileTrees) -> WatchProbe:

@@ -5,7 +5,17 @@ import sys
 
 import pytest
 
-HEAVY = ("anthropic", "starlette", "httpx2", "mcp", "openai", "pydantic_ai", "rich", "uvicorn")
+HEAVY = (
+    "anthropic",
+    "cryptography",
+    "starlette",
+    "httpx2",
+    "mcp",
+    "openai",
+    "pydantic_ai",
+    "rich",
+    "uvicorn",
+)
 
 
 def heavy_modules_after(statement: str) -> list[str]:

@@ -7,9 +7,11 @@ import pytest
 
 from retinue.stores.port import Store
 from retinue.stores.sqlite.store import SqliteStore
+from retinue.stores.variable_port import VariableStore
 from retinue.testing.store_contract import StoreContract
 from retinue.testing.store_request_contract import RequestStoreContract
 from retinue.testing.store_schedule_contract import ScheduleStoreContract, Stores
+from retinue.testing.store_variable_contract import VariableStoreContract
 
 
 class TestSqliteStore(StoreContract):
@@ -45,4 +47,13 @@ class TestSqliteRequests(RequestStoreContract):
         store = SqliteStore(tmp_path / "data")
         await store.open()
         yield store
+        await store.close()
+
+
+class TestSqliteVariables(VariableStoreContract):
+    @pytest.fixture
+    async def variables(self, tmp_path: Path) -> AsyncIterator[VariableStore]:
+        store = SqliteStore(tmp_path / "data")
+        await store.open()
+        yield store.variables
         await store.close()

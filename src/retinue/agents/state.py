@@ -137,6 +137,7 @@ class AgentState(Struct, frozen=True, kw_only=True, rename="camel", omit_default
     route: Route | None = None  # the chat that this agent answers, though it is another's
     child: ChildTerms | None = None  # it is the subagent of another agent
     children: list[ChildEntry] = []  # its own subagents
+    env: dict[str, str] = {}  # its own variables, each sealed for this agent
     turn: Turn | None = None
 
 

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
-from retinue.definitions.prompt import ModelOptions
+from retinue.definitions.prompt import ModelOptions, Variable
 from retinue.definitions.scoping import NameScope, Patterns, Scope, first_match
 from retinue.definitions.side import Side
 from retinue.definitions.subagent import SideName
@@ -82,6 +82,8 @@ class Definition:
     expose_as_tool: bool = False
     tool_description: str | None = None
     env: Mapping[str, str] = field(default_factory=dict[str, str])
+    variables: tuple[Variable, ...] = ()
+    """what its agents need, whichever side speaks"""
     hooks: tuple[str, ...] = ()
     packaging: Packaging = field(default_factory=Packaging)
 

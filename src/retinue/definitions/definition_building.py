@@ -17,7 +17,7 @@ from retinue.definitions.definition import (
 from retinue.definitions.drafting import Draft, Report
 from retinue.definitions.including import Passage, expand
 from retinue.definitions.prompt import Prompt
-from retinue.definitions.prompt_building import check_models, model_options
+from retinue.definitions.prompt_building import check_models, declared_variables, model_options
 from retinue.definitions.references import References
 from retinue.definitions.scoping import verdict
 from retinue.definitions.shapes import BindingShape, DefinitionShape, SideShape
@@ -117,6 +117,7 @@ def _definition(draft: Draft[DefinitionShape], side_a: Side, side_b: Side | None
         expose_as_tool=shape.expose_as_tool,
         tool_description=shape.tool_description,
         env=shape.env,
+        variables=declared_variables(shape),
         hooks=shape.hooks,
         packaging=Packaging(
             package_name=shape.package_name,
@@ -197,7 +198,11 @@ def _prompt(
 
 
 def _inline_prompt(draft: Draft[DefinitionShape], materials: Materials, report: Report) -> Prompt:
-    written = Passage(text=draft.shape.system_prompt or "", values=frozenset(draft.shape.env))
+    written = Passage(
+        text=draft.shape.system_prompt or "",
+        variables=declared_variables(draft.shape),
+        values=frozenset(draft.shape.env),
+    )
     expanded = expand(written, materials.passages, report, ("system_prompt",))
     return Prompt(
         name=draft.name,

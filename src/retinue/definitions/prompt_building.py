@@ -96,17 +96,21 @@ def model_options(shape: PromptShape | DefinitionShape) -> ModelOptions:
 def _passage(shape: PromptShape) -> Passage:
     return Passage(
         text=shape.prompt,
-        variables=tuple(
-            Variable(
-                name=variable.name,
-                type=variable.type,
-                is_required=variable.required,
-                is_scoped=variable.scoped,
-                description=variable.description,
-            )
-            for variable in shape.variables
-        ),
+        variables=declared_variables(shape),
         values=frozenset({*shape.env, *_properties(shape)}),
+    )
+
+
+def declared_variables(shape: PromptShape | DefinitionShape) -> tuple[Variable, ...]:
+    return tuple(
+        Variable(
+            name=variable.name,
+            type=variable.type,
+            is_required=variable.required,
+            is_scoped=variable.scoped,
+            description=variable.description,
+        )
+        for variable in shape.variables
     )
 
 

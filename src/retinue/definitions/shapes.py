@@ -80,6 +80,18 @@ class ReasoningShape(Shape):
     effort: ReasoningEffort
 
 
+class VariableShape(Shape):
+    """`"NAME"` or `{name, type, required, scoped, description}`."""
+
+    shorthand: ClassVar[str | None] = "name"
+
+    name: Annotated[str, StringConstraints(pattern=r"^[A-Za-z_][A-Za-z0-9_]*$")]
+    type: Literal["text", "secret"] = "secret"
+    required: StrictBool = False
+    scoped: StrictBool = False
+    description: str = ""
+
+
 class DefinitionShape(Shape):
     """One definition, or one template."""
 
@@ -127,6 +139,7 @@ class DefinitionShape(Shape):
     color: Text | None = None
     expose_as_tool: StrictBool = False
     tool_description: Text | None = None
+    variables: tuple[VariableShape, ...] = ()
     env: Mapping[str, str] = {}
     hooks: Names = ()
     package_name: Text | None = None
@@ -173,18 +186,6 @@ class ToolShape(Shape):
     blocking: StrictBool | None = None
     immediate: ImmediateShape | None = None
     resumable: ResumableShape | None = None
-
-
-class VariableShape(Shape):
-    """`"NAME"` or `{name, type, required, scoped, description}`."""
-
-    shorthand: ClassVar[str | None] = "name"
-
-    name: Annotated[str, StringConstraints(pattern=r"^[A-Za-z_][A-Za-z0-9_]*$")]
-    type: Literal["text", "secret"] = "secret"
-    required: StrictBool = False
-    scoped: StrictBool = False
-    description: str = ""
 
 
 class PromptShape(Shape):

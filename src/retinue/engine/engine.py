@@ -96,6 +96,7 @@ class Engine:
         )
         self._trials = Trials(self._dispatch.wake)
         self._roster = Roster(world.store)
+        self.environment = world.environment
         self._runner = make_runner(
             world, limits, self._feed, self.following, self.toolbox, self._outbox, self._roster
         )
@@ -116,6 +117,7 @@ class Engine:
 
     async def start(self) -> None:
         """Go on with whatever was left over, and begin to work."""
+        await self.environment.load()
         waking = await self.store.waking()
         if not self.store.was_clean:
             self._crashed = {agent_id for agent_id, _ in waking}

@@ -11,6 +11,7 @@ from retinue.agents.request import Request
 from retinue.agents.state import AgentState, Handoff, Turn
 from retinue.clock import Clock
 from retinue.definitions.scoping import verdict
+from retinue.engine.environment import Environment, Variables
 from retinue.engine.limits import Limits
 from retinue.engine.prompting import Plan
 from retinue.engine.stopping import bound_paths
@@ -49,6 +50,8 @@ class CallContext(Struct, kw_only=True):
     turn: Turn
     state: AgentState
     plan: Plan
+    tool: str  # its name
+    environment: Environment
     posts: list[Post] = []
     creates: list[NewAgent] = []
     redescribed: list[Redescription] = []
@@ -72,6 +75,25 @@ class CallContext(Struct, kw_only=True):
     @property
     def files(self) -> AgentFiles:
         return self.trees.tree(self.agent_id)
+
+    @property
+    def variables(self) -> Variables:
+        """The agent's variables, as this call sees them."""
+        own = Variables(
+            environment=self.environment,
+            agent_id=self.agent_id,
+            owner=self.owner,
+            own=self.state.env,
+            definition=self.plan.definition,
+            prompt=self.plan.side.prompt,
+        )
+        return own.during(self.tool)
+
+    def env(self, name: str, default: str | None = None) -> str:
+        if default is None:
+            return self.variables.require(name)
+        value = self.variables.get(name)
+        return default if value is None else value
 
     def progress(self, text: str) -> None:
         self.show(clean_text(text))
@@ -109,8 +131,11 @@ class CallResult(Struct, frozen=True, kw_only=True):
 class Tooling:
     """Runs the calls of a response for one agent."""
 
-    def __init__(self, *, trees: FileTrees, clock: Clock, limits: Limits) -> None:
+    def __init__(
+        self, *, trees: FileTrees, clock: Clock, limits: Limits, environment: Environment
+    ) -> None:
         self._trees = trees
+        self._environment = environment
         self._clock = clock
         self._limits = limits
 
@@ -227,6 +252,8 @@ class Tooling:
             turn=turn,
             state=warm.state,
             plan=plan,
+            tool=call.name,
+            environment=self._environment,
             show=show,
             clock=self._clock,
         )

@@ -13,6 +13,7 @@ from retinue.engine.collaboration.toolbox import CollaborationToolbox
 from retinue.engine.committing import Committer
 from retinue.engine.delivery import Deliver, Outbox
 from retinue.engine.desk import Desk
+from retinue.engine.environment import Environment
 from retinue.engine.equipment import Equipment
 from retinue.engine.feed import Feed
 from retinue.engine.following import Following
@@ -52,6 +53,7 @@ class World:
     settings: Settings
     clock: Clock
     trees: FileTrees
+    environment: Environment
     connectors: Mapping[str, Deliver] = field(default_factory=dict[str, Deliver])
     random: Random = field(default_factory=Random)
     collaborates: bool = True  # agents get the tools with which they work together
@@ -137,7 +139,9 @@ def make_runner(
     tools = ToolRunner(
         committer=committer,
         equipment=equipment,
-        tooling=Tooling(trees=world.trees, clock=world.clock, limits=limits),
+        tooling=Tooling(
+            trees=world.trees, clock=world.clock, limits=limits, environment=world.environment
+        ),
         approvals=Approvals(Desk(world.store, world.clock, limits)),
         feed=feed,
     )

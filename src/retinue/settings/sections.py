@@ -290,6 +290,8 @@ class Settings(Shape):
     """of schedules that name none; absent: the machine's"""
     env: Mapping[str, Secret] = {}
     """values of variables for the whole installation"""
+    key: Secret | None = None
+    """what variables are sealed with on disk; absent: made when needed, kept in .retinue/key"""
 
     @field_validator("cron")
     @classmethod

@@ -18,6 +18,7 @@ from retinue.agents.state import AgentState, Lifecycle
 from retinue.ids import AgentId, ItemId, OwnerId
 from retinue.messages import AnyRecord
 from retinue.stores.request_port import RequestStore, Voiding
+from retinue.stores.variable_port import VariableStore
 
 
 class Agent(Struct, frozen=True, kw_only=True):
@@ -240,6 +241,9 @@ class Store(Protocol):
 
     @property
     def requests(self) -> RequestStore: ...
+
+    @property
+    def variables(self) -> VariableStore: ...
 
     # -- writing
 

@@ -14,6 +14,7 @@ from retinue.agents.state import Lifecycle
 from retinue.ids import AgentId, ItemId, OwnerId
 from retinue.stores.port import Agent
 from retinue.stores.schedule_port import KeptSchedules, ScheduleStore
+from retinue.stores.variable_port import KeptVariables, VariableStore
 
 
 class HeldItem(Struct, frozen=True, kw_only=True, rename="camel"):
@@ -95,6 +96,8 @@ class WholeReader(Protocol):
 
     def schedules(self) -> KeptSchedules: ...
 
+    def variables(self) -> KeptVariables: ...
+
     def close(self) -> None: ...
 
 
@@ -103,6 +106,9 @@ class WholeStore(Protocol):
 
     @property
     def schedules(self) -> ScheduleStore: ...
+
+    @property
+    def variables(self) -> VariableStore: ...
 
     def whole_reader(self) -> WholeReader: ...
 

@@ -15,6 +15,7 @@ from retinue.clock import Clock, SystemClock
 from retinue.definitions.catalog import Catalog
 from retinue.engine.delivery import Deliver
 from retinue.engine.engine import Engine
+from retinue.engine.environment import Environment
 from retinue.engine.outcomes import Outcome
 from retinue.engine.scheduling.watching import Probe
 from retinue.engine.wiring import World
@@ -38,6 +39,7 @@ from retinue.messages import (
 )
 from retinue.models.port import Model
 from retinue.settings import load_settings
+from retinue.settings.sealing import KEY_FILE, KeySeal
 from retinue.stores.port import Agent, Commit, Committed, NewItem, Post, Receipt, Store
 from retinue.stores.schedule_port import ScheduleStore
 from retinue.stores.sqlite.store import SqliteStore
@@ -203,6 +205,11 @@ class Stage:
             settings=settings,
             clock=self.clock,
             trees=self.trees,
+            environment=Environment(
+                store=store.variables,
+                seal=KeySeal(settings.data_dir / KEY_FILE, settings.key),
+                instance=settings.env,
+            ),
             connectors=self.connectors,
             random=Random(1),
             collaborates=self.collaborates,

@@ -93,6 +93,13 @@ class ToolContext(Protocol):
         """Permissions that this agent holds, such as `@network`."""
         ...
 
+    def env(self, name: str, default: str | None = None) -> str:
+        """The value of a variable; without one and without a default, the call fails and says so.
+
+        It belongs in what the tool does, never in what it returns.
+        """
+        ...
+
     def progress(self, text: str) -> None:
         """Show something to whoever watches; never stored."""
         ...

@@ -1,4 +1,4 @@
-"""Schedules survive the loss of the database, and travel with an archive of everything."""
+"""What stands beside the agents survives the loss of the database, and travels with archives."""
 
 import json
 from collections.abc import AsyncIterator
@@ -76,6 +76,15 @@ async def test_schedules_slots_and_marks_come_back_without_the_database(home: Ho
     assert await store.schedules.marks(LOCAL_OWNER) == marks
     back = await store.schedules.get(LOCAL_OWNER, DAILY)
     assert await store.schedules.fire(a_firing(back, at(10), run=run, next_at=at(20))) is None
+
+
+async def test_the_sealed_values_of_accounts_come_back_too(home: Home) -> None:
+    await home.store.variables.put(LOCAL_OWNER, "KEY", "v1.sealed")
+    await home.store.variables.put(LOCAL_OWNER, "GONE", "v1.sealed")
+    await home.store.variables.remove(LOCAL_OWNER, "GONE")
+    store = await home.again()
+    assert home.report is not None and not home.report.problems
+    assert await store.variables.all() == {LOCAL_OWNER: {"KEY": "v1.sealed"}}
 
 
 async def test_schedules_alone_are_reason_enough_to_rebuild(home: Home) -> None:

@@ -83,6 +83,11 @@ class Context:
         self.shown: list[str] = []
         self.posted: list[tuple[AgentId, str]] = []
 
+    def env(self, name: str, default: str | None = None) -> str:
+        if default is None:
+            raise UsageError(f"{name} is not set")
+        return default
+
     def progress(self, text: str) -> None:
         self.shown.append(text)
 

@@ -39,9 +39,11 @@ from retinue.stores.folders.replacing import (
     sync_paths,
     write_spare,
 )
-from retinue.stores.folders.schedule_file import ScheduleFile
+from retinue.stores.folders.schedule_file import schedule_file
+from retinue.stores.folders.variable_file import variable_file
 from retinue.stores.port import Change
 from retinue.stores.schedule_port import ScheduleStore
+from retinue.stores.variable_port import VariableStore
 from retinue.stores.whole import StoredAgent, WholeReader
 from retinue.troubles import Trouble
 
@@ -68,6 +70,9 @@ class MirroredStore(Protocol):
 
     @property
     def schedules(self) -> ScheduleStore: ...
+
+    @property
+    def variables(self) -> VariableStore: ...
 
 
 _Tails = tuple[int | None, int | None]
@@ -114,7 +119,8 @@ class Mirror:
         self._wake = threading.Event()
         self._is_stopping = False
         self._undo: list[Callable[[], None]] = []
-        self._schedules = ScheduleFile(store.data_dir)
+        self._schedules = schedule_file(store.data_dir)
+        self._variables = variable_file(store.data_dir)
         self._thread: threading.Thread | None = None
         self._tails: dict[AgentId, _Tails] = {}
         self._has_caught_up = False
@@ -140,6 +146,7 @@ class Mirror:
         self._undo = [
             self._store.listen(self._note),
             self._store.schedules.listen(self._note_schedules),
+            self._store.variables.listen(self._note_variables),
         ]
         self._thread = threading.Thread(target=self._run, name="retinue-mirror", daemon=True)
         self._thread.start()
@@ -170,6 +177,10 @@ class Mirror:
         self._schedules.is_behind = True
         self._wake.set()
 
+    def _note_variables(self, _: OwnerId) -> None:
+        self._variables.is_behind = True
+        self._wake.set()
+
     # -- the thread
 
     def _run(self) -> None:
@@ -178,6 +189,7 @@ class Mirror:
             with suppress(Exception):  # a round tries again, and says what is wrong
                 self._catch_up(reader)
                 self._schedules.follow(reader)
+                self._variables.follow(reader)
             if self._changed or self._deleted or not self._has_caught_up:
                 self._wake.set()
             while True:
@@ -229,6 +241,7 @@ class Mirror:
             for agent_id in deleted:
                 self._remove(agent_id)
             self._schedules.follow(reader)
+            self._variables.follow(reader)
             was_idle = not changed
             self._write(reader, changed, cursor)
             if changed:

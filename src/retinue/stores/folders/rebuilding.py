@@ -27,6 +27,7 @@ from retinue.stores.folders.layout import (
 from retinue.stores.folders.lines import cut_after
 from retinue.stores.folders.mirror import read_mirror_file
 from retinue.stores.folders.schedule_file import SCHEDULES, read_schedules
+from retinue.stores.folders.variable_file import VARIABLES, read_variable_file
 from retinue.stores.whole import StoredAgent, WholeStore
 
 _DATABASE_FILES = ("retinue.db", "retinue.db-wal", "retinue.db-shm")
@@ -60,7 +61,9 @@ def needs_rebuild(data_dir: Path) -> bool:
     """Whether the folders hold agents that no database has, or a rebuild was cut off."""
     if _marker(data_dir).exists():
         return True
-    has_any = bool(folder_ids(data_dir)) or (data_dir / SCHEDULES).exists()
+    has_any = bool(folder_ids(data_dir)) or any(
+        (data_dir / name).exists() for name in (SCHEDULES, VARIABLES)
+    )
     return _is_without_database(data_dir) and has_any
 
 
@@ -126,6 +129,7 @@ async def rebuild(store: OpenableStore) -> Rebuilt:
                 problems.append(problem)
     unreadable = len(problems)
     problems += await _restore_schedules(store, data_dir)
+    problems += await _restore_variables(store, data_dir)
     offsets = mirror.offsets if mirror is not None else {}
     await store.restore_feed(cursor + _CURSOR_GAP, offsets)
     return Rebuilt(agents=len(ids) - unreadable, problems=problems)
@@ -150,12 +154,25 @@ async def _restore_schedules(store: WholeStore, data_dir: Path) -> list[str]:
     try:
         kept = await asyncio.to_thread(read_schedules, data_dir)
     except StoreDamagedError as error:
-        # The mirror will write it anew: nothing of the old one may be lost by that.
-        aside = data_dir / f"{SCHEDULES}.aside"
-        (data_dir / SCHEDULES).replace(aside)
-        return [f"{error}; it is kept as {aside.name}"]
+        return [_put_aside(data_dir / SCHEDULES, error)]
     await store.schedules.restore(kept)
     return []
+
+
+async def _restore_variables(store: WholeStore, data_dir: Path) -> list[str]:
+    try:
+        kept = await asyncio.to_thread(read_variable_file, data_dir)
+    except StoreDamagedError as error:
+        return [_put_aside(data_dir / VARIABLES, error)]
+    await store.variables.restore(kept)
+    return []
+
+
+def _put_aside(path: Path, error: StoreDamagedError) -> str:
+    """Keep an unreadable file: the mirror writes it anew, and nothing may be lost by that."""
+    aside = path.with_name(f"{path.name}.aside")
+    path.replace(aside)
+    return f"{error}; it is kept as {aside.name}"
 
 
 def _repaired(folder: Path) -> StoredAgent:

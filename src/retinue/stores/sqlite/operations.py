@@ -156,6 +156,12 @@ class ExecuteMark(Execute):
     name: ClassVar[str] = "mark"
 
 
+class ExecuteVariable(Execute):
+    """Run one statement about an account's value."""
+
+    name: ClassVar[str] = "variable"
+
+
 class RestoreSchedules(Operation):
     """Put schedules back; what is there already stays."""
 

@@ -61,6 +61,7 @@ from retinue.stores.sqlite.reading import Readers
 from retinue.stores.sqlite.requests import SqliteRequests
 from retinue.stores.sqlite.rows import Row, delivery_of, microseconds
 from retinue.stores.sqlite.schedules import SqliteSchedules
+from retinue.stores.sqlite.variables import SqliteVariables
 from retinue.stores.sqlite.whole import SqliteWholeReader
 from retinue.stores.sqlite.writer import Outcome, Writer
 from retinue.stores.whole import StoredAgent
@@ -95,6 +96,7 @@ class SqliteStore:
         self._refusal_counts_until = 0.0
         self._schedules = SqliteSchedules(self._future, self._write, self._read)
         self._requests = SqliteRequests(self._future, self._write, self._read)
+        self._variables = SqliteVariables(self._future, self._write, self._read)
 
     async def open(self) -> None:
         self._loop = asyncio.get_running_loop()
@@ -162,6 +164,10 @@ class SqliteStore:
     @property
     def requests(self) -> SqliteRequests:
         return self._requests
+
+    @property
+    def variables(self) -> SqliteVariables:
+        return self._variables
 
     @property
     def data_dir(self) -> Path:

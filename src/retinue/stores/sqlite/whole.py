@@ -15,6 +15,8 @@ from retinue.stores.sqlite.queries import READING
 from retinue.stores.sqlite.reading import feed_entries
 from retinue.stores.sqlite.rows import Row
 from retinue.stores.sqlite.schedules import read_kept
+from retinue.stores.sqlite.variables import read_variables
+from retinue.stores.variable_port import KeptVariables
 from retinue.stores.whole import StoredAgent, Touched
 
 
@@ -71,6 +73,12 @@ class SqliteWholeReader:
     def schedules(self) -> KeptSchedules:
         try:
             return read_kept(self._connection)
+        except sqlite3.Error as error:
+            raise store_error(error, self._data) from error
+
+    def variables(self) -> KeptVariables:
+        try:
+            return read_variables(self._connection)
         except sqlite3.Error as error:
             raise store_error(error, self._data) from error
 

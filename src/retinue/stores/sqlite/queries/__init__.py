@@ -11,6 +11,6 @@ def read_queries(file: str) -> dict[str, str]:
     return {name.strip(): body.strip().removesuffix(";") for name, _, body in named}
 
 
-_BOTH = read_queries("schedules.sql") | read_queries("requests.sql")
+_BOTH = read_queries("schedules.sql") | read_queries("requests.sql") | read_queries("variables.sql")
 READING = read_queries("reading.sql") | _BOTH
 WRITING = read_queries("writing.sql") | _BOTH
