@@ -11,6 +11,7 @@ from retinue.ids import LOCAL_OWNER, AgentId
 from retinue.messages import ToolMessage
 from retinue.models.port import ModelRequest
 from retinue.models.scripted import Call, Reply, ScriptedModel
+from retinue.problems import LoadProblem
 from retinue.tools.function import tool
 from retinue.tools.port import Tool
 
@@ -46,7 +47,7 @@ class BenchTools:
     async def tools(self) -> Mapping[str, Tool]:
         return self._tools
 
-    def problems(self) -> Sequence[str]:
+    def problems(self) -> Sequence[LoadProblem]:
         return ()
 
 

@@ -144,7 +144,7 @@ async def test_names_are_made_fit_and_clashes_left_out(tmp_path: Path, plain: Pl
     servers = {"s": plain.table(), "a": other.table(), "a_b": third.table()}
     async with toolbox(tmp_path, servers) as box:
         tools = await box.tools()
-        problems = box.problems()
+        problems = [str(told) for told in box.problems()]
     assert all(len(name) <= 64 for name in tools)
     assert len([name for name in tools if name.startswith("mcp_s_xxx")]) == 2
     assert {"mcp_s_a_b", "mcp_s_system_stop", "mcp_s____etc", "mcp_a_b_c"} < set(tools)
@@ -162,8 +162,9 @@ async def test_a_tool_with_a_wrong_schema_is_left_out_by_name(tmp_path: Path, pl
     async with toolbox(tmp_path, {"s": plain.table()}) as box:
         assert list(await box.tools()) == ["mcp_s_good"]
         told = box.problems()
-    assert len(told) == 1
-    assert told[0].startswith("mcp s: tool 'odd' is left out: its input schema is wrong")
+    (problem,) = told
+    assert (problem.file, problem.field) == ("retinue.toml", "mcp.s")
+    assert problem.message.startswith("tool 'odd' is left out: its input schema is wrong")
 
 
 async def test_arguments_are_checked_here_and_every_wrong_field_is_named(
@@ -309,20 +310,20 @@ async def test_servers_that_are_down_or_slow_are_named_and_delay_no_other(
             assert time.monotonic() - began < 10
 
             async def are_known() -> bool:
-                named = {problem.split(":")[0] for problem in box.problems()}
-                wanted = {"mcp gone", "mcp broken", "mcp closed", "mcp unset"}
+                named = {problem.field for problem in box.problems()}
+                wanted = {"mcp.gone", "mcp.broken", "mcp.closed", "mcp.unset"}
                 return wanted <= named and len(await box.tools()) == 3
 
             await until(are_known)
             assert (await run((await box.tools())["mcp_good_echo"], ctx)).status == "ok"
-            told = "\n".join(box.problems())
-    assert "mcp gone: there is no program 'no-such-program'" in told
-    assert "mcp broken: " in told
+            told = "\n".join(map(str, box.problems()))
+    assert "mcp.gone: there is no program 'no-such-program'" in told
+    assert "mcp.broken: " in told
     assert "this server does not start: ***" in told
-    assert "mcp closed: " in told
+    assert "mcp.closed: " in told
     assert "secret 'NOT_SET_ANYWHERE' is not set" in told
     assert "secret-4711" not in told
-    assert "mcp off" not in told
+    assert "mcp.off" not in told
 
 
 async def test_tools_of_a_server_that_stays_away_go_and_come_back(

@@ -336,7 +336,7 @@ def _fields(view: msgspec.Struct) -> dict[str, Any]:
 
 def problems_of(engine: "Engine") -> list[Problem]:
     """What does not load: definitions, prompts, tools."""
-    problems = [
+    return [
         Problem(
             message=problem.message,
             file=problem.file,
@@ -345,9 +345,8 @@ def problems_of(engine: "Engine") -> list[Problem]:
             severity=problem.severity,
             using_last_good=problem.using_last_good,
         )
-        for problem in engine.catalog.errors()
+        for problem in (*engine.catalog.errors(), *engine.toolbox.problems())
     ]
-    return problems + [Problem(message=text) for text in engine.toolbox.problems()]
 
 
 def _definition_view(definition: "Definition", default: str) -> DefinitionView:

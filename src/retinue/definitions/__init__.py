@@ -3,9 +3,9 @@
 from retinue.definitions.catalog import Catalog
 from retinue.definitions.declaring import define_agent, define_prompt
 from retinue.definitions.definition import Definition
-from retinue.definitions.problems import LoadProblem
 from retinue.definitions.prompt import Prompt
 from retinue.definitions.side import Side
+from retinue.problems import LoadProblem
 
 __all__ = [
     "Catalog",

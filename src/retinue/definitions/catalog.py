@@ -10,12 +10,12 @@ from pathlib import Path
 
 from retinue.clock import Clock
 from retinue.definitions.definition import BUILTIN_NAME, Definition
-from retinue.definitions.problems import LoadProblem
 from retinue.definitions.prompt import Prompt
 from retinue.definitions.references import ModelProblem
 from retinue.definitions.retention import Generation, advance
 from retinue.definitions.sources import FOLDERS, Folder, SourceFile, read_source
 from retinue.errors import NotFoundError
+from retinue.problems import LoadProblem
 from retinue.settings.keys import nearest
 
 logger = logging.getLogger(__name__)

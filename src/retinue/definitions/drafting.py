@@ -5,11 +5,11 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Generic, TypeVar
 
-from retinue.definitions.problems import LoadProblem, Severity
 from retinue.definitions.shapes import DefinitionShape, PromptShape
 from retinue.definitions.sources import Entry, joined
 from retinue.definitions.templates import IDENTITY_FIELDS, inherit
 from retinue.errors import DefinitionError
+from retinue.problems import LoadProblem, Severity
 from retinue.settings.shapes import Location, Shape, check, path_text, tidy
 
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,63}")

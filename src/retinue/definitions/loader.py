@@ -6,12 +6,12 @@ from dataclasses import dataclass, field
 from retinue.definitions.definition import Definition
 from retinue.definitions.definition_building import Materials, build_definition, kind_of
 from retinue.definitions.drafting import Draft, Drafts, Report, draft
-from retinue.definitions.problems import LoadProblem
 from retinue.definitions.prompt import Prompt
 from retinue.definitions.prompt_building import build_prompt, library
 from retinue.definitions.references import Callable, ModelProblem, References
 from retinue.definitions.shapes import DefinitionShape, PromptShape
 from retinue.definitions.sources import SourceFile
+from retinue.problems import LoadProblem
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

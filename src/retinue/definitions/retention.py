@@ -6,10 +6,10 @@ from dataclasses import dataclass, field, replace
 from retinue.definitions.definition import BUILTIN_NAME, Definition
 from retinue.definitions.definition_building import builtin
 from retinue.definitions.loader import Retained, load
-from retinue.definitions.problems import LoadProblem
 from retinue.definitions.prompt import Prompt
 from retinue.definitions.references import ModelProblem
 from retinue.definitions.sources import SourceFile
+from retinue.problems import LoadProblem
 
 _MORE_ROUNDS = 4
 

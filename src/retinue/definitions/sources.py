@@ -9,9 +9,9 @@ import msgspec
 
 from retinue.definitions.declaring import run_declarations
 from retinue.definitions.formats import READERS, Table, read_markdown
-from retinue.definitions.problems import LoadProblem
 from retinue.definitions.shapes import DefinitionShape, PromptShape
 from retinue.errors import DefinitionError
+from retinue.problems import LoadProblem
 from retinue.settings.keys import snake_case
 from retinue.settings.shapes import Complaint, Shape, tidy
 

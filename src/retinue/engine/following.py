@@ -3,6 +3,7 @@
 import asyncio
 
 from retinue.definitions.catalog import Catalog
+from retinue.problems import LoadProblem
 from retinue.tools.port import Toolbox
 from retinue.tools.threads import in_thread
 
@@ -28,6 +29,6 @@ class Following:
         await toolbox.tools()
         await self.definitions()
 
-    def shown(self, toolbox: Toolbox) -> tuple[int, tuple[str, ...]]:
+    def shown(self, toolbox: Toolbox) -> tuple[int, tuple[LoadProblem, ...]]:
         """What people see of it: another value means that they should look again."""
         return self._catalog.revision, tuple(toolbox.problems())

@@ -38,6 +38,7 @@ from retinue.messages import (
     UserRecord,
 )
 from retinue.models.port import Model
+from retinue.problems import LoadProblem
 from retinue.settings import load_settings
 from retinue.settings.sealing import KEY_FILE, KeySeal
 from retinue.stores.port import Agent, Commit, Committed, NewItem, Post, Receipt, Store
@@ -75,7 +76,7 @@ class NamedTools:
     async def tools(self) -> Mapping[str, Tool]:
         return self._tools
 
-    def problems(self) -> Sequence[str]:
+    def problems(self) -> Sequence[LoadProblem]:
         return ()
 
 

@@ -11,6 +11,7 @@ from msgspec import Struct
 from retinue.agents.files import FileStream, TreeEntry
 from retinue.ids import AgentId, CallId, ItemId, OwnerId, RequestId
 from retinue.messages import FileReference
+from retinue.problems import LoadProblem
 
 Effect = Literal["pure", "keyed", "verifiable", "once"]
 """What may be done with a call whose outcome a crash swallowed.
@@ -161,6 +162,8 @@ class Tool:
     timeout_seconds: float | None = None  # None = the limit of the settings
     output_limit: int | None = None  # characters; None = the limit of the settings
     source: str = "builtin"  # "builtin", "project", "mcp:<server>", ...
+    file: str = ""  # of the project, where it is written
+    line: int | None = None
 
 
 class Toolbox(Protocol):
@@ -170,6 +173,6 @@ class Toolbox(Protocol):
         """By name; quick, also when a remote server is slow or down (then without its tools)."""
         ...
 
-    def problems(self) -> Sequence[str]:
+    def problems(self) -> Sequence[LoadProblem]:
         """What did not load, by file or server and reason."""
         ...

@@ -14,6 +14,7 @@ from pathlib import Path
 from types import CodeType, ModuleType
 
 from retinue.errors import DefinitionError
+from retinue.problems import LoadProblem
 from retinue.tools.execution import describe
 from retinue.tools.function import FunctionTool, name_problem
 from retinue.tools.port import Tool
@@ -30,7 +31,7 @@ class _File:
 
     stamp: _Stamp
     tools: Mapping[str, Tool] = field(default_factory=dict[str, Tool])
-    problem: str | None = None
+    problems: Sequence[LoadProblem] = ()
     was_good: bool = False
 
 
@@ -58,7 +59,7 @@ class ProjectToolbox:
         self._stamps: Mapping[str, _Stamp] = {}
         self._files: dict[str, _File] = {}
         self._tools: Mapping[str, Tool] = {}
-        self._problems: Sequence[str] = ()
+        self._problems: Sequence[LoadProblem] = ()
         self._lock = asyncio.Lock()
 
     async def tools(self) -> Mapping[str, Tool]:
@@ -70,7 +71,7 @@ class ProjectToolbox:
                     await in_thread(lambda: self._refresh(stamps), name="load tools")
         return self._tools
 
-    def problems(self) -> Sequence[str]:
+    def problems(self) -> Sequence[LoadProblem]:
         return self._problems
 
     def _scan(self) -> Mapping[str, _Stamp]:
@@ -114,16 +115,19 @@ class ProjectToolbox:
 
     def _load(self, name: str, stamp: _Stamp, known: _File | None) -> _File:
         path = self._directory / name
+        was_good = known is not None and known.was_good
         try:
             tools = self._import(path)
         except BaseException as error:  # noqa: BLE001  (a file may do anything while it is imported)
-            was_good = known is not None and known.was_good
-            kept = "; its last good version is used" if was_good else ""
-            problem = f"{self._reason(path, error)}{kept}"
-            logger.warning(
-                "tool file not loaded", extra={"file": self._shown(path), "problem": problem}
-            )
-            failed = _File(stamp=stamp, problem=problem, was_good=was_good)
+            problems = [
+                replace(problem, using_last_good=was_good)
+                for problem in self._problems_of(path, error)
+            ]
+            for problem in problems:
+                logger.warning(
+                    "tool file not loaded", extra={"file": problem.file, "problem": str(problem)}
+                )
+            failed = _File(stamp=stamp, problems=problems, was_good=was_good)
             if known is not None:
                 failed.tools = known.tools
             return failed
@@ -140,7 +144,7 @@ class ProjectToolbox:
         sys.modules[name] = module
         try:
             loader.exec_module(module)
-            return _tools_in(module)
+            return self._tools_in(module)
         except BaseException:
             if before is None:
                 del sys.modules[name]
@@ -148,16 +152,51 @@ class ProjectToolbox:
                 sys.modules[name] = before
             raise
 
-    def _reason(self, path: Path, error: BaseException) -> str:
-        """Say where and why, by the author's own line."""
-        if isinstance(error, DefinitionError):
-            return error.message.replace(error.file, self._shown(Path(error.file)), 1)
-        if isinstance(error, SyntaxError) and error.filename is not None:
-            return f"{self._shown(Path(error.filename))}:{error.lineno}: {error.msg}"
-        frames = traceback.extract_tb(error.__traceback__)
-        own = [frame for frame in frames if Path(frame.filename).parent == self._directory]
-        place = f"{self._shown(Path(own[-1].filename))}:{own[-1].lineno}" if own else ""
-        return f"{place or self._shown(path)}: {describe(error)}"
+    def _tools_in(self, module: ModuleType) -> Mapping[str, Tool]:
+        """Make what the module defines; raises all that is wrong with it at once."""
+        tools: dict[str, Tool] = {}
+        wrong: list[DefinitionError] = []
+        file = str(module.__file__)
+        distinct = {id(value): value for value in vars(module).values()}
+        for value in distinct.values():
+            try:
+                made = _made(value, module.__name__)
+            except DefinitionError as error:
+                wrong.append(error)
+                continue
+            if made is None:
+                continue
+            problem = name_problem(made.name)
+            if problem is None and made.name in tools:
+                problem = f"there are two tools {made.name!r}"
+            if problem is not None:
+                wrong.append(DefinitionError(problem, file=file, line=made.line))
+            tools[made.name] = replace(made, file=self._shown(Path(file)))
+        if wrong:
+            raise ExceptionGroup("tools", wrong)
+        return tools
+
+    def _problems_of(self, path: Path, error: BaseException) -> Sequence[LoadProblem]:
+        """Say where and why, by the author's own lines."""
+        match error:
+            case ExceptionGroup() if error.message == "tools":
+                return [told for one in error.exceptions for told in self._problems_of(path, one)]
+            case DefinitionError():
+                where, line, message = Path(error.file), error.line, error.reason
+                return [self._problem(where, line, message, field=error.field)]
+            case SyntaxError(filename=str(name)):
+                return [self._problem(Path(name), error.lineno, error.msg)]
+            case _:
+                frames = traceback.extract_tb(error.__traceback__)
+                own = [frame for frame in frames if Path(frame.filename).parent == self._directory]
+                where = Path(own[-1].filename) if own else path
+                line = own[-1].lineno if own else None
+                return [self._problem(where, line, describe(error))]
+
+    def _problem(
+        self, path: Path, line: int | None, message: str, *, field: str = ""
+    ) -> LoadProblem:
+        return LoadProblem(file=self._shown(path), line=line, field=field, message=message)
 
     def _shown(self, path: Path) -> str:
         """Name a file as it is named from the project's folder."""
@@ -167,39 +206,31 @@ class ProjectToolbox:
     def _collect(self) -> None:
         tools: dict[str, Tool] = {}
         homes: dict[str, str] = {}
-        problems = [file.problem for file in self._files.values() if file.problem is not None]
+        problems = [problem for file in self._files.values() for problem in file.problems]
         for name, file in self._files.items():
             for tool in file.tools.values():
                 if tool.name in tools:
-                    where = self._shown(self._directory / name)
-                    problems.append(
-                        f"{where}: there is a tool {tool.name!r} already, in "
-                        f"{homes[tool.name]}; this one is left out"
+                    message = (
+                        f"there is a tool {tool.name!r} already, in {homes[tool.name]}; "
+                        "this one is left out"
                     )
+                    problems.append(LoadProblem(file=tool.file, line=tool.line, message=message))
                 else:
                     tools[tool.name] = tool
                     homes[tool.name] = name
         self._tools, self._problems = tools, problems
 
 
-def _tools_in(module: ModuleType) -> Mapping[str, Tool]:
-    tools: dict[str, Tool] = {}
-    distinct = {id(value): value for value in vars(module).values()}
-    for value in distinct.values():
-        match value:
-            case FunctionTool() if value.function.__module__ == module.__name__:
-                made = value.as_tool(source="project")
-            case Tool():
-                made = replace(value, source="project")
-            case _:
-                continue
-        problem = name_problem(made.name)
-        if problem is None and made.name in tools:
-            problem = f"there are two tools {made.name!r}"
-        if problem is not None:
-            raise DefinitionError(problem, file=str(module.__file__))
-        tools[made.name] = made
-    return tools
+def _made(value: object, module: str) -> Tool | None:
+    """Make a tool of what a module holds, if it is one of its own."""
+    match value:
+        case FunctionTool() if value.function.__module__ == module:
+            code = getattr(value.function, "__code__", None)
+            return replace(value.as_tool(source="project"), line=code and code.co_firstlineno)
+        case Tool():
+            return replace(value, source="project")
+        case _:
+            return None
 
 
 def _stamp(stat: os.stat_result) -> _Stamp:

@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import Mapping, Sequence
 
+from retinue.problems import LoadProblem
 from retinue.tools.execution import describe
 from retinue.tools.function import RESERVED_PREFIX, name_problem
 from retinue.tools.port import Tool, Toolbox
@@ -15,15 +16,17 @@ class CombinedToolbox:
         self._sources = sources
         self._seen: Sequence[Mapping[str, Tool]] = ()
         self._tools: Mapping[str, Tool] = {}
-        self._problems: Sequence[str] = ()
-        self._failures: Sequence[str] = ()
+        self._problems: Sequence[LoadProblem] = ()
+        self._failures: Sequence[LoadProblem] = ()
 
     async def tools(self) -> Mapping[str, Tool]:
         answers = await asyncio.gather(
             *(source.tools() for source in self._sources), return_exceptions=True
         )
         self._failures = [
-            f"{type(source).__name__}: its tools cannot be listed: {describe(answer)}"
+            LoadProblem(
+                message=f"{type(source).__name__}: its tools cannot be listed: {describe(answer)}"
+            )
             for source, answer in zip(self._sources, answers, strict=True)
             if isinstance(answer, BaseException)
         ]
@@ -39,13 +42,13 @@ class CombinedToolbox:
         """The names of the last listing."""
         return list(self._tools)
 
-    def problems(self) -> Sequence[str]:
+    def problems(self) -> Sequence[LoadProblem]:
         own = [*self._failures, *self._problems]
         return [problem for source in self._sources for problem in source.problems()] + own
 
     def _combine(self, listed: Sequence[Mapping[str, Tool]]) -> None:
         tools: dict[str, Tool] = {}
-        problems: list[str] = []
+        problems: list[LoadProblem] = []
         for tool in (tool for answer in listed for tool in answer.values()):
             problem = _problem(tool, tools.get(tool.name))
             if problem is None:
@@ -55,14 +58,15 @@ class CombinedToolbox:
         self._seen, self._tools, self._problems = listed, tools, problems
 
 
-def _problem(tool: Tool, other: Tool | None) -> str | None:
+def _problem(tool: Tool, other: Tool | None) -> LoadProblem | None:
     is_own = tool.source == "builtin" and tool.name.startswith(RESERVED_PREFIX)
     problem = None if is_own else name_problem(tool.name)
-    if problem is not None:
-        return f"{tool.source}: {problem}; it is left out"
-    if other is not None:
-        return (
-            f"{tool.source}: there is a tool {tool.name!r} already, from {other.source}; "
-            "this one is left out"
-        )
-    return None
+    if problem is None and other is not None:
+        problem = f"there is a tool {tool.name!r} already, from {other.source}"
+        problem += f" ({other.file})" if other.file else ""
+    if problem is None:
+        return None
+    message = f"{problem}; this one is left out"
+    if tool.file:
+        return LoadProblem(file=tool.file, line=tool.line, message=message)
+    return LoadProblem(message=f"{tool.source}: {message}")

@@ -228,9 +228,10 @@ async def test_a_tool_file_that_breaks_is_announced_and_named_from_the_project(
             while '"definitions"' not in str(await socket.recv()):
                 pass
         listed = (await door.client.get("/api/definitions")).json()
-        messages = [problem["message"] for problem in listed["problems"]]
-        assert any(text.startswith("tools/shop.py:1: ModuleNotFoundError") for text in messages)
-        assert str(tmp_path) not in str(messages)
+        problem = next(one for one in listed["problems"] if one["file"] == "tools/shop.py")
+        assert (problem["line"], problem["severity"]) == (1, "error")
+        assert problem["message"].startswith("ModuleNotFoundError")
+        assert str(tmp_path) not in str(listed["problems"])
 
 
 async def test_a_definition_that_takes_long_to_run_holds_nobody_else_up(tmp_path: Path) -> None:

@@ -1,6 +1,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
+from retinue.problems import LoadProblem
 from retinue.tools.function import tool
 from retinue.tools.port import Tool
 from retinue.tools.toolbox import CombinedToolbox
@@ -9,12 +10,12 @@ from retinue.tools.toolbox import CombinedToolbox
 class Box:
     def __init__(self, *tools: Tool, problem: str | None = None) -> None:
         self.content: Mapping[str, Tool] = {made.name: made for made in tools}
-        self.told = [problem] if problem else []
+        self.told = [LoadProblem(message=problem)] if problem else []
 
     async def tools(self) -> Mapping[str, Tool]:
         return self.content
 
-    def problems(self) -> Sequence[str]:
+    def problems(self) -> Sequence[LoadProblem]:
         return self.told
 
 
@@ -35,7 +36,7 @@ async def test_of_two_tools_with_one_name_the_first_stands_and_the_other_is_repo
         "a": "builtin",
         "b": "project",
     }
-    assert box.problems() == [
+    assert [str(told) for told in box.problems()] == [
         "p",
         "project: there is a tool 'a' already, from builtin; this one is left out",
     ]
@@ -46,14 +47,15 @@ async def test_names_of_the_engine_and_impossible_names_are_kept_out() -> None:
         Box(made("system_own", "builtin")), Box(made("system_x", "mcp:s"), made("a b", "mcp:s"))
     )
     assert list(await box.tools()) == ["system_own"]
-    assert ["system_x" in p or "a b" in p for p in box.problems()] == [True, True]
+    assert ["system_x" in p or "a b" in p for p in map(str, box.problems())] == [True, True]
 
 
 async def test_a_source_that_fails_takes_no_other_along() -> None:
     broken = BrokenBox()
     box = CombinedToolbox(broken, Box(made("a", "builtin")))
     assert list(await box.tools()) == ["a"]
-    assert box.problems() == ["BrokenBox: its tools cannot be listed: ConnectionError: no line"]
+    (told,) = box.problems()
+    assert str(told) == "BrokenBox: its tools cannot be listed: ConnectionError: no line"
 
 
 async def test_the_same_mapping_comes_back_until_a_source_changes() -> None:

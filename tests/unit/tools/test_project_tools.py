@@ -101,8 +101,8 @@ async def test_a_file_that_does_not_load_keeps_its_last_good_version(
     assert (await run(tools["give"], ctx)).output.text == "good"
     assert "second" in tools
     (told,) = box.problems()
-    assert told.startswith(f"{folder.name}/{problem}")
-    assert "last good version" in told
+    assert str(told).startswith(f"{folder.name}/{problem}")
+    assert (told.file, told.using_last_good) == (f"{folder.name}/one.py", True)
     write("one.py", giving("repaired"))
     assert (await run((await box.tools())["give"], ctx)).output.text == "repaired"
     assert list(box.problems()) == []
@@ -115,7 +115,33 @@ async def test_a_file_that_never_loaded_is_named_and_gives_nothing(
     box = ProjectToolbox(folder)
     assert await box.tools() == {}
     (told,) = box.problems()
-    assert told == f"{folder.name}/one.py:2: ZeroDivisionError: division by zero"
+    assert str(told) == f"{folder.name}/one.py:2: ZeroDivisionError: division by zero"
+    assert (told.line, told.using_last_good) == (2, False)
+
+
+async def test_everything_wrong_with_a_files_tools_is_told_at_once(
+    folder: Path, write: Write
+) -> None:
+    write(
+        "one.py",
+        """
+        @tool
+        def first(a: "Nowhere"): ...
+
+        @tool
+        def good() -> str:
+            return ""
+
+        @tool
+        def second(*rest: int): ...
+        """,
+    )
+    box = ProjectToolbox(folder)
+    assert await box.tools() == {}
+    assert [(told.line, told.field) for told in box.problems()] == [
+        (3, "tool first"),
+        (10, "tool second"),
+    ]
 
 
 async def test_two_files_with_one_name_keep_the_first_and_say_so(
@@ -125,7 +151,9 @@ async def test_two_files_with_one_name_keep_the_first_and_say_so(
     write("b.py", giving("b"))
     box = ProjectToolbox(folder)
     assert (await run((await box.tools())["give"], ctx)).output.text == "a"
-    assert "b.py: there is a tool 'give' already, in a.py" in box.problems()[0]
+    (told,) = box.problems()
+    assert (told.file, told.line) == (f"{folder.name}/b.py", 3)
+    assert "there is a tool 'give' already, in a.py" in told.message
 
 
 async def test_a_file_imports_its_helpers_and_sees_them_change(

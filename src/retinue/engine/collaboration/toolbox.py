@@ -9,6 +9,7 @@ from retinue.engine.collaboration.permanent import permanent_tools
 from retinue.engine.collaboration.permissions import permission_tools
 from retinue.engine.collaboration.services import Services
 from retinue.engine.collaboration.switching import switching_tools
+from retinue.problems import LoadProblem
 from retinue.tools.port import Tool
 
 COLLABORATION_TOOLS = (
@@ -46,5 +47,5 @@ class CollaborationToolbox:
     async def tools(self) -> Mapping[str, Tool]:
         return self._tools
 
-    def problems(self) -> Sequence[str]:
+    def problems(self) -> Sequence[LoadProblem]:
         return ()

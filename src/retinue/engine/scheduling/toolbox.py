@@ -13,6 +13,7 @@ from retinue.engine.scheduling.authority import check_own, check_watch
 from retinue.engine.scheduling.schedules import NewSchedule, ScheduleChanges, Schedules
 from retinue.errors import UsageError
 from retinue.ids import ScheduleId
+from retinue.problems import LoadProblem
 from retinue.stores.schedule_port import Slot, StoredSchedule
 from retinue.tools.function import FunctionTool, tool
 from retinue.tools.port import Tool, ToolContext
@@ -56,7 +57,7 @@ class ScheduleToolbox:
     async def tools(self) -> Mapping[str, Tool]:
         return self._tools
 
-    def problems(self) -> Sequence[str]:
+    def problems(self) -> Sequence[LoadProblem]:
         return ()
 
 

@@ -45,13 +45,7 @@ async def definitions(call: Plain) -> Response:
             severity=problem.severity,
             using_last_good=problem.using_last_good,
         )
-        for problem in catalog.errors()
-    ]
-    problems += [
-        ProblemEntry(
-            message=text, file="", field="", line=None, severity="error", using_last_good=False
-        )
-        for text in call.engine.toolbox.problems()
+        for problem in (*catalog.errors(), *call.engine.toolbox.problems())
     ]
     entries = [_entry(definition, default) for definition in catalog.definitions()]
     return answer(DefinitionList(definitions=entries, problems=problems))

@@ -9,6 +9,7 @@ from retinue.ids import AgentId, RequestId
 from retinue.messages import TextContent, ToolMessage, UserMessage
 from retinue.models.port import ModelRequest
 from retinue.models.scripted import Answer, Call, Reply
+from retinue.problems import LoadProblem
 from retinue.stores.port import Delivery
 from retinue.testing.verify.effects import EFFECTS, SENT, Effect, EffectLog
 from retinue.tools.function import FunctionTool, tool
@@ -115,7 +116,7 @@ class TrialTools:
     async def tools(self) -> Mapping[str, Tool]:
         return self._tools
 
-    def problems(self) -> Sequence[str]:
+    def problems(self) -> Sequence[LoadProblem]:
         return ()
 
     def _act(self, name: str) -> Act:

@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from retinue.clock import Clock
+from retinue.problems import LoadProblem
 from retinue.settings.sections import ToolsSettings
 from retinue.tools.builtin.files import FILE_TOOLS
 from retinue.tools.builtin.shell import shell_tool
@@ -31,5 +32,5 @@ class BuiltinToolbox:
     async def tools(self) -> Mapping[str, Tool]:
         return self._tools
 
-    def problems(self) -> Sequence[str]:
+    def problems(self) -> Sequence[LoadProblem]:
         return ()

@@ -63,8 +63,7 @@ class McpServer:
         self._task: asyncio.Task[None] | None = None
 
     def problems(self) -> Sequence[str]:
-        own = [] if self._problem is None else [f"mcp {self.name}: {self._problem}"]
-        return [*own, *(f"mcp {self.name}: {problem}" for problem in self._bad_tools)]
+        return [*([] if self._problem is None else [self._problem]), *self._bad_tools]
 
     def start(self) -> None:
         if self._task is None:

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from retinue.clock import Clock
+from retinue.problems import LoadProblem
 from retinue.tools.mcp.server import McpServer
 from retinue.tools.mcp.target import target_of
 from retinue.tools.port import Tool
@@ -15,6 +16,7 @@ if TYPE_CHECKING:
     from retinue.settings.sections import McpSettings
 
 _FIRST_WAIT_SECONDS = 3.0
+_FILE = "retinue.toml"
 
 
 class McpToolbox:
@@ -41,7 +43,7 @@ class McpToolbox:
         self._first_wait_seconds = first_wait_seconds
         self._first_wait: asyncio.Task[None] | None = None
         self._tools: Mapping[str, Tool] | None = None
-        self._clashes: Sequence[str] = ()
+        self._clashes: Sequence[LoadProblem] = ()
 
     def start(self) -> None:
         """Begin to connect, in the background."""
@@ -63,8 +65,12 @@ class McpToolbox:
             self._tools = self._combined()
         return self._tools
 
-    def problems(self) -> Sequence[str]:
-        told = [problem for server in self._servers for problem in server.problems()]
+    def problems(self) -> Sequence[LoadProblem]:
+        told = [
+            _problem(server.name, message)
+            for server in self._servers
+            for message in server.problems()
+        ]
         return [*told, *self._clashes]
 
     async def close(self) -> None:
@@ -82,18 +88,19 @@ class McpToolbox:
 
     def _combined(self) -> Mapping[str, Tool]:
         tools: dict[str, Tool] = {}
-        clashes: list[str] = []
-        for tool in (tool for server in self._servers for tool in server.tools.values()):
-            other = tools.get(tool.name)
-            if other is None:
-                tools[tool.name] = tool
-            else:
-                clashes.append(
-                    f"{tool.source}: there is a tool {tool.name!r} already, from {other.source}; "
-                    "this one is left out"
-                )
+        clashes: list[LoadProblem] = []
+        for server in self._servers:
+            for tool in server.tools.values():
+                other = tools.setdefault(tool.name, tool)
+                if other is not tool:
+                    message = f"there is a tool {tool.name!r} already, from {other.source}"
+                    clashes.append(_problem(server.name, f"{message}; this one is left out"))
         self._clashes = clashes
         return tools
 
     def _forget(self) -> None:
         self._tools = None
+
+
+def _problem(server: str, message: str) -> LoadProblem:
+    return LoadProblem(file=_FILE, field=f"mcp.{server}", message=message)

@@ -13,9 +13,9 @@ Severity = Literal["error", "warning"]
 class LoadProblem:
     """One thing wrong in one file; an error keeps the file's entry from being used as written."""
 
-    file: str
-    """relative to the project, with forward slashes"""
     message: str
+    file: str = ""
+    """relative to the project, with forward slashes; nothing when it is in none"""
     field: str = ""
     line: int | None = None
     severity: Severity = "error"
@@ -34,5 +34,5 @@ class LoadProblem:
         return DefinitionError(self.message, file=self.file, field=self.field, line=self.line)
 
     def __str__(self) -> str:
-        text = self.as_error().message
+        text = self.as_error().message if self.file else self.message
         return f"{text} (still using the last good version)" if self.using_last_good else text
