@@ -138,7 +138,12 @@ def agent_verdict(scope: NameScope, target: ScopedAgent) -> Verdict:
     """Decide whether a definition may be seen and messaged; tell a caller no more than no."""
     if not target.ui_visible:
         return Verdict(rule=Rule.UI_VISIBLE, subject=target.name)
-    return _name_verdict(scope, target.name, Rule.AGENT_ALLOWLIST, Rule.AGENT_DENYLIST)
+    return agent_name_verdict(scope, target.name)
+
+
+def agent_name_verdict(scope: NameScope, name: str) -> Verdict:
+    """Decide by the lists alone, about a definition that somebody has named."""
+    return _name_verdict(scope, name, Rule.AGENT_ALLOWLIST, Rule.AGENT_DENYLIST)
 
 
 def visible_agents(

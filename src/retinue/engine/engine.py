@@ -95,7 +95,7 @@ class Engine:
             foreground=limits.foreground, background=limits.background, clock=world.clock
         )
         self._trials = Trials(self._dispatch.wake)
-        self._roster = Roster(world.store)
+        self._roster = Roster(world.store, world.catalog)
         self.environment = world.environment
         self._runner = make_runner(
             world, limits, self._feed, self.following, self.toolbox, self._outbox, self._roster

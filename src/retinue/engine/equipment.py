@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 
-from retinue.agents.descriptor import PermanentDescriptor
+from retinue.agents.descriptor import PermanentDescriptor, SwarmDescriptor
 from retinue.agents.state import Turn
 from retinue.agents.tokens import (
     CHARACTERS_PER_TOKEN,
@@ -99,10 +99,11 @@ class Equipment:
         system = plan.system
         if isinstance(warm.descriptor, PermanentDescriptor):
             system = _joined(system, warm.descriptor.system_prompt)
-        if WRITING_TOOL in plan.tools:
+        if WRITING_TOOL in plan.tools and not isinstance(warm.descriptor, SwarmDescriptor):
             if not self._roster.is_loaded(warm.owner):
                 await self._roster.load(warm.owner)
-            system = _joined(system, self._roster.section(warm.owner, itself=warm.id))
+            others = self._roster.section(warm.owner, itself=warm.id, definition=warm.definition)
+            system = _joined(system, others)
         warm.own_overhead = len(system) - len(plan.system)
         warm.overhead = plan.overhead + warm.own_overhead
         return system

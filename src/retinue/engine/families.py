@@ -4,8 +4,9 @@ from collections import deque
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
+from typing import Protocol
 
-from retinue.agents.descriptor import parent_of
+from retinue.agents.descriptor import Descriptor, parent_of
 from retinue.agents.inbox import ItemBody, Sender
 from retinue.errors import NotFoundError
 from retinue.ids import AgentId, OwnerId, new_item_id
@@ -26,7 +27,17 @@ class Branch:
     hidden: int = 0  # children that are not shown
 
 
-async def ancestors_of(store: Store, agent: Agent) -> Sequence[Agent]:
+class Relative(Protocol):
+    """Whoever has a family: an agent, or a call of one."""
+
+    @property
+    def owner(self) -> OwnerId: ...
+
+    @property
+    def descriptor(self) -> Descriptor: ...
+
+
+async def ancestors_of(store: Store, agent: Relative) -> Sequence[Agent]:
     """Whom the agent answers to, as far as they are still there, the nearest first."""
     found: list[Agent] = []
     parent_id = parent_of(agent.descriptor)

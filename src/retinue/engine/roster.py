@@ -3,8 +3,12 @@
 from collections.abc import Sequence
 from xml.sax.saxutils import escape, quoteattr
 
+from msgspec import Struct
+
 from retinue.agents.context import neutral
 from retinue.agents.descriptor import PermanentDescriptor
+from retinue.definitions.catalog import Catalog
+from retinue.engine.peers import may_know
 from retinue.ids import AgentId, OwnerId
 from retinue.stores.port import AgentQuery, Change, Store
 
@@ -16,11 +20,25 @@ _OWNERS = 10_000
 _HOW_TO_WRITE = "Write to one with send_agent_message and its id as agentId."
 
 
-async def permanent_agents(store: Store, owner: OwnerId) -> Sequence[PermanentDescriptor]:
+class Listed(Struct, frozen=True, kw_only=True):
+    """A permanent agent, as lists tell it."""
+
+    id: AgentId
+    name: str
+    description: str
+    definition: str
+
+
+async def permanent_agents(store: Store, owner: OwnerId) -> Sequence[Listed]:
     """Those that have not ended, by name."""
     page = await store.agents(AgentQuery(owner=owner, kind="permanent", limit=_PAGE))
     found = [
-        agent.descriptor
+        Listed(
+            id=agent.id,
+            name=agent.descriptor.name,
+            description=agent.descriptor.description,
+            definition=agent.definition,
+        )
         for agent in page.agents
         if agent.lifecycle == "active" and isinstance(agent.descriptor, PermanentDescriptor)
     ]
@@ -30,9 +48,10 @@ async def permanent_agents(store: Store, owner: OwnerId) -> Sequence[PermanentDe
 class Roster:
     """Reads each owner's list once, and again when one of its agents changed."""
 
-    def __init__(self, store: Store) -> None:
+    def __init__(self, store: Store, catalog: Catalog) -> None:
         self._store = store
-        self._listed: dict[OwnerId, Sequence[PermanentDescriptor]] = {}
+        self._catalog = catalog
+        self._listed: dict[OwnerId, Sequence[Listed]] = {}
         self._changes = 0
 
     def is_loaded(self, owner: OwnerId) -> bool:
@@ -59,12 +78,16 @@ class Roster:
     def _lists(self, owner: OwnerId, agent_id: AgentId) -> bool:
         return any(one.id == agent_id for one in self._listed.get(owner, ()))
 
-    def section(self, owner: OwnerId, *, itself: AgentId) -> str:
-        """What an agent is told of the others; nothing when there are none."""
+    def section(self, owner: OwnerId, *, itself: AgentId, definition: str) -> str:
+        """What an agent is told of the others that it may know; nothing when there are none."""
         listed = self._listed.get(owner)
         if not listed:
             return ""
-        others = [one for one in listed if one.id != itself]
+        others = [
+            one
+            for one in listed
+            if one.id != itself and may_know(self._catalog, definition, one.definition)
+        ]
         if not others:
             return ""
         lines = [

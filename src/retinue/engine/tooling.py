@@ -6,6 +6,7 @@ from difflib import get_close_matches
 from msgspec import Struct, structs
 
 from retinue.agents.children import ChildEntry, ChildUpdate
+from retinue.agents.descriptor import Descriptor
 from retinue.agents.inbox import ItemBody, Sender, Trail
 from retinue.agents.request import Request
 from retinue.agents.state import AgentState, Handoff, Turn
@@ -41,6 +42,7 @@ class CallContext(Struct, kw_only=True):
     agent_id: AgentId
     owner: OwnerId
     definition: str
+    descriptor: Descriptor
     call_id: CallId
     idempotency_key: str
     trees: FileTrees
@@ -245,6 +247,7 @@ class Tooling:
             agent_id=warm.id,
             owner=warm.owner,
             definition=warm.definition,
+            descriptor=warm.descriptor,
             call_id=call.id,
             idempotency_key=f"{warm.id}/{step}/{call.id}",
             trees=self._trees,

@@ -12,7 +12,7 @@ from retinue.engine.admission import checked_text
 from retinue.engine.collaboration.chains import extended, refuse_circle
 from retinue.engine.collaboration.services import Services, call_of
 from retinue.engine.collaboration.sessions import DEFAULT, Session, resolve
-from retinue.engine.peers import peers_of, reachable
+from retinue.engine.peers import contact_of, peers_of, reachable, refuse_swarm
 from retinue.engine.tooling import CallContext
 from retinue.ids import ItemId, new_item_id
 from retinue.stores.port import NewItem, Post
@@ -64,6 +64,7 @@ def delegation_tools(services: Services) -> list[FunctionTool[..., Any]]:
         call = call_of(ctx)
         content = checked_text(content, (), services.limits.message_characters).strip()
         refuse_circle(call, agentId)
+        await refuse_swarm(services.store, call)
         target = reachable(services.catalog, ctx.definition, agentId)
         trail = extended(call, target.name, services.limits)
         chosen = await resolve(services, call, target.name, session.strip())
@@ -83,6 +84,8 @@ def delegation_tools(services: Services) -> list[FunctionTool[..., Any]]:
     @tool(name="agents_list", effect="pure", capabilities=["agents.read"])
     async def peers(ctx: ToolContext) -> dict[str, Any]:
         """List the agents that you can ask with agents_message."""
+        if await contact_of(services.store, call_of(ctx)) is not None:
+            return {"agents": []}
         definition = services.catalog.definition(ctx.definition)
         found = peers_of(definition, services.catalog.definitions())
         return {"agents": [_described(peer) for peer in found]}

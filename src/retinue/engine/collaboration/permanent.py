@@ -7,10 +7,10 @@ from pydantic import Field
 from retinue.agents.descriptor import PermanentDescriptor
 from retinue.agents.inbox import ItemBody, Sender
 from retinue.engine.collaboration.services import Services, call_of, new_agent
-from retinue.engine.peers import reachable
-from retinue.engine.roster import permanent_agents
+from retinue.engine.peers import contact_of, may_know, reachable
+from retinue.engine.roster import Listed, permanent_agents
 from retinue.errors import NotFoundError, RefusedError, UsageError
-from retinue.ids import AgentId, OwnerId, new_agent_id, new_item_id
+from retinue.ids import AgentId, new_agent_id, new_item_id
 from retinue.messages import clean_text
 from retinue.stores.port import Agent, NewItem, Post, Redescription
 from retinue.tools.function import FunctionTool, tool
@@ -44,7 +44,7 @@ def _creating(services: Services) -> FunctionTool[..., Any]:
         name = _text("name", " ".join(name.split()), _LONGEST_NAME)
         description = _text("description", description, _LONGEST_DESCRIPTION)
         prompt = _text("systemPrompt", systemPrompt, services.limits.message_characters)
-        known = await _wanted(services, ctx.owner, name, agentId)
+        known = await _wanted(services, ctx, name, agentId)
         if known is None:
             chosen = definition or ctx.definition
             if chosen != ctx.definition:
@@ -72,7 +72,7 @@ def _listing(services: Services) -> FunctionTool[..., Any]:
     @tool(name="list_permanent_agents", effect="pure", capabilities=["agents.read"])
     async def listed(ctx: ToolContext) -> dict[str, Any]:
         """List the permanent agents, with the ids that reach them."""
-        found = await permanent_agents(services.store, ctx.owner)
+        found = await _known(services, ctx)
         return {
             "agents": [
                 {"agentId": one.id, "name": one.name, "description": one.description}
@@ -94,7 +94,7 @@ def _deleting(services: Services) -> FunctionTool[..., Any]:
         wanted = agentId.strip()
         found = [
             one
-            for one in await permanent_agents(services.store, ctx.owner)
+            for one in await _known(services, ctx)
             if wanted == one.id or _folded(wanted) == _folded(one.name)
         ]
         if not found:
@@ -126,18 +126,37 @@ def _folded(name: str) -> str:
     return " ".join(name.split()).casefold()
 
 
+async def _known(services: Services, ctx: ToolContext) -> list[Listed]:
+    """The permanent agents that this one may reach."""
+    if await contact_of(services.store, call_of(ctx)) is not None:
+        return []
+    found = await permanent_agents(services.store, ctx.owner)
+    return [one for one in found if may_know(services.catalog, ctx.definition, one.definition)]
+
+
 async def _wanted(
-    services: Services, owner: OwnerId, name: str, agent_id: str | None
+    services: Services, ctx: ToolContext, name: str, agent_id: str | None
 ) -> Agent | None:
     """The agent to change: by its id, which must be a permanent agent's, else by its name."""
+    store, owner = services.store, ctx.owner
     if agent_id is None:
         unnamed = PermanentDescriptor(id=AgentId(""), name=name, description="", system_prompt="")
-        return await services.store.find(owner, unnamed)
+        found = await store.find(owner, unnamed)
+        if found is not None and not await _may_change(services, ctx, found):
+            raise RefusedError(f"name: {name!r} is taken; choose another")
+        return found
     missing = NotFoundError(f"there is no permanent agent {agent_id!r}")
     try:
-        found = await services.store.agent(owner, AgentId(agent_id))
+        found = await store.agent(owner, AgentId(agent_id))
     except NotFoundError:
         raise missing from None
     if found.kind != "permanent" or found.lifecycle != "active":
         raise missing
+    if not await _may_change(services, ctx, found):
+        raise missing
     return found
+
+
+async def _may_change(services: Services, ctx: ToolContext, agent: Agent) -> bool:
+    is_free = await contact_of(services.store, call_of(ctx)) is None
+    return is_free and may_know(services.catalog, ctx.definition, agent.definition)

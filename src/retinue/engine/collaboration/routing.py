@@ -4,6 +4,7 @@ from retinue.agents.descriptor import SwarmDescriptor, SystemDescriptor
 from retinue.engine.admission import configured_definition
 from retinue.engine.collaboration.services import Services, new_agent
 from retinue.engine.families import ancestors_of
+from retinue.engine.peers import contact_of, may_address, may_write, refuse_swarm
 from retinue.engine.tooling import CallContext
 from retinue.errors import NotFoundError, RefusedError, TerminatedError
 from retinue.ids import AgentId
@@ -18,44 +19,59 @@ async def default_target(store: Store, agent: Agent) -> Agent:
     It is answered from the store, so it is right after a restart too, and it stays within one owner
     because every step of it does.
     """
-    if isinstance(agent.descriptor, SwarmDescriptor):
-        return await named_target(store, agent, agent.descriptor.contact_agent_id)
     for ancestor in await ancestors_of(store, agent):
         if ancestor.lifecycle == "active":
             return ancestor
+    contact = await contact_of(store, agent)
+    if contact is not None:
+        return _open(await store.agent(agent.owner, contact))
     chat = await store.most_recent_foreground(agent.owner)
     if chat is None or chat.id == agent.id:
         raise NotFoundError("there is nobody to write to: name an agentId")
     return chat
 
 
-async def named_target(store: Store, sender: Agent, agent_id: AgentId) -> Agent:
-    """The agent of that id, if this sender may write to it."""
-    if agent_id == sender.id:
-        raise RefusedError("an agent cannot write to itself")
-    target = await store.agent(sender.owner, agent_id)
-    if target.lifecycle != "active":
-        raise TerminatedError(f"the agent {agent_id!r} ended and takes no more messages")
-    descriptor = sender.descriptor
-    if isinstance(descriptor, SwarmDescriptor) and agent_id != descriptor.contact_agent_id:
-        raise RefusedError("a swarm agent may write only to the agent that contacted it")
-    return target
-
-
 async def addressed(services: Services, call: CallContext, sender: Agent, to: str) -> Target:
     """The agent of an id, of `system:<tag>`, or this sender's agent of `swarm:<id>`."""
     descriptor = _standing(sender, to)
     if descriptor is None:
-        return await named_target(services.store, sender, AgentId(to))
-    definition = configured_definition(descriptor, services.settings)
-    found = await services.store.find(sender.owner, descriptor)
-    if found is not None:
-        return await named_target(services.store, sender, found.id)
-    if isinstance(sender.descriptor, SwarmDescriptor):
-        raise RefusedError("a swarm agent may write only to the agent that contacted it")
+        return await _named(services, sender, AgentId(to))
+    await refuse_swarm(services.store, sender)
+    configured = configured_definition(descriptor, services.settings)
     preferred = services.settings.agents.default_definition
-    name = definition or preferred or services.catalog.default().name
-    return new_agent(call, descriptor, services.catalog.definition(name).name)
+    name = configured or preferred or services.catalog.default().name
+    if not may_address(services.catalog, sender.definition, name):
+        raise RefusedError(f"there is no agent {to!r} that you can reach")
+    found = await services.store.find(sender.owner, descriptor)
+    if found is None:
+        return new_agent(call, descriptor, services.catalog.definition(name).name)
+    return _open(_another(sender, found))
+
+
+async def _named(services: Services, sender: Agent, agent_id: AgentId) -> Agent:
+    """The agent of that id, if this sender may write to it; who may not cannot tell if it is."""
+    store = services.store
+    try:
+        target = _another(sender, await store.agent(sender.owner, agent_id))
+    except NotFoundError:
+        await refuse_swarm(store, sender)
+        raise
+    if not await may_write(services.catalog, store, sender, target):
+        await refuse_swarm(store, sender)
+        raise NotFoundError(f"there is no agent {agent_id!r}")
+    return _open(target)
+
+
+def _another(sender: Agent, target: Agent) -> Agent:
+    if target.id == sender.id:
+        raise RefusedError("an agent cannot write to itself")
+    return target
+
+
+def _open(target: Agent) -> Agent:
+    if target.lifecycle != "active":
+        raise TerminatedError(f"the agent {target.id!r} ended and takes no more messages")
+    return target
 
 
 def _standing(sender: Agent, to: str) -> SystemDescriptor | SwarmDescriptor | None:
