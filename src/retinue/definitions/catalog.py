@@ -4,11 +4,12 @@ import logging
 import os
 import stat
 import threading
-from collections.abc import Callable, Collection, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 from retinue.clock import Clock
+from retinue.definitions.declared import DeclaredTool, Hook
 from retinue.definitions.definition import BUILTIN_NAME, Definition
 from retinue.definitions.prompt import Prompt
 from retinue.definitions.references import ModelProblem
@@ -102,6 +103,13 @@ class Catalog:
         if found is None:
             raise _not_found("prompt", name, generation.prompts, generation.problems)
         return found
+
+    def hooks(self) -> Mapping[str, Hook]:
+        return self._generation.hooks
+
+    def tools(self) -> Mapping[str, DeclaredTool]:
+        """The tools that files of definitions, prompts and hooks define."""
+        return self._generation.tools
 
     def errors(self) -> tuple[LoadProblem, ...]:
         """Tell everything that is wrong with the files, warnings included."""

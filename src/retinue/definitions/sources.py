@@ -7,7 +7,8 @@ from typing import Literal, cast
 
 import msgspec
 
-from retinue.definitions.declaring import run_declarations
+from retinue.definitions.declared import DeclaredTool, Hook
+from retinue.definitions.declaring import Declaration, run_declarations
 from retinue.definitions.formats import READERS, Table, read_markdown
 from retinue.definitions.shapes import DefinitionShape, PromptShape
 from retinue.errors import DefinitionError
@@ -16,6 +17,7 @@ from retinue.settings.keys import snake_case
 from retinue.settings.shapes import Complaint, Shape, tidy
 
 EntryKind = Literal["definition", "prompt", "template"]
+FolderKind = EntryKind | Literal["hook"]
 
 MAXIMUM_BYTES = 1_048_576
 _COLLECTION_KEYS = frozenset({"agents", "templates"})
@@ -26,7 +28,7 @@ class Folder:
     """A folder of a project: what its files define, and which of them are read."""
 
     path: str
-    kind: EntryKind
+    kind: FolderKind
     suffixes: frozenset[str]
 
     @property
@@ -38,6 +40,7 @@ FOLDERS = (
     Folder(path="agents", kind="definition", suffixes=frozenset({".toml", ".json", ".md", ".py"})),
     Folder(path="agents/templates", kind="template", suffixes=frozenset({".toml", ".json", ".md"})),
     Folder(path="prompts", kind="prompt", suffixes=frozenset({".md", ".py"})),
+    Folder(path="hooks", kind="hook", suffixes=frozenset({".py"})),
 )
 _MISTAKABLE_SUFFIXES = frozenset({".toml", ".json", ".yaml", ".yml", ".py", ".txt"})
 
@@ -69,6 +72,8 @@ class SourceFile:
     file: str
     folder: Folder
     entries: tuple[Entry, ...] = ()
+    hooks: tuple[Hook, ...] = ()
+    tools: tuple[DeclaredTool, ...] = ()
     problems: tuple[LoadProblem, ...] = ()
 
     @property
@@ -96,6 +101,8 @@ class _Contents:
     """All tables of a file, and what there is to say about the rest of it."""
 
     found: tuple[_Found, ...]
+    hooks: tuple[Hook, ...] = ()
+    tools: tuple[DeclaredTool, ...] = ()
     warnings: tuple[LoadProblem, ...] = ()
 
 
@@ -118,6 +125,8 @@ def read_source(path: Path, project_dir: Path, folder: Folder) -> SourceFile:
         file=file,
         folder=folder,
         entries=tuple(_entry(found, file) for found in contents.found),
+        hooks=contents.hooks,
+        tools=contents.tools,
         problems=contents.warnings,
     )
 
@@ -139,12 +148,15 @@ def _not_read(path: Path, file: str, folder: Folder) -> tuple[LoadProblem, ...]:
 def _contents(path: Path, file: str, folder: Folder) -> _Contents:
     data = _bytes(path, file)
     if path.suffix == ".py":
-        declarations = run_declarations(data, path, file)
+        declared = run_declarations(data, path, file)
         return _Contents(
             found=tuple(
-                _Found(kind=declaration.kind, table=declaration.fields, line=declaration.line)
-                for declaration in declarations
-            )
+                _Found(kind=one.kind, table=one.fields, line=one.line)
+                for one in declared
+                if isinstance(one, Declaration)
+            ),
+            hooks=tuple(one for one in declared if isinstance(one, Hook)),
+            tools=tuple(one for one in declared if isinstance(one, DeclaredTool)),
         )
     text = _text(data, file)
     if path.suffix == ".md":
@@ -155,6 +167,7 @@ def _contents(path: Path, file: str, folder: Folder) -> _Contents:
         warnings = ()
         if folder.kind == "definition" and _COLLECTION_KEYS & table.keys():
             return _collection(table, file)
+    assert folder.kind != "hook"  # those are in Python
     found = _Found(kind=folder.kind, table=table, default_name=path.stem)
     return _Contents(found=(found,), warnings=warnings)
 
