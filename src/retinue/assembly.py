@@ -10,6 +10,8 @@ from pathlib import Path
 
 from retinue.clock import Clock, SystemClock
 from retinue.definitions.catalog import Catalog, KnownModels
+from retinue.definitions.installed import installed_packages
+from retinue.definitions.shelf import Shelf
 from retinue.engine.collaboration.toolbox import COLLABORATION_TOOLS
 from retinue.engine.delivery import Deliver
 from retinue.engine.engine import Engine
@@ -28,6 +30,7 @@ from retinue.stores.sqlite.store import SqliteStore
 from retinue.stores.trees import FileTrees
 from retinue.tools.builtin.toolbox import BuiltinToolbox
 from retinue.tools.mcp.toolbox import McpToolbox
+from retinue.tools.packages import PackageToolbox, is_shared
 from retinue.tools.port import Toolbox
 from retinue.tools.probing import WatchProbe
 from retinue.tools.project import ProjectToolbox
@@ -35,6 +38,7 @@ from retinue.tools.threads import in_thread
 from retinue.tools.toolbox import CombinedToolbox
 
 _TOKEN_BYTES = 32
+_ENGINE_TOOLS = (*COLLABORATION_TOOLS, *SCHEDULE_TOOLS)
 _MCP_NAMES = ("mcp_*",)  # a server that is slow or down must not make definitions fail
 
 
@@ -120,7 +124,8 @@ async def _assembled(
 ) -> App:
     mcp = McpToolbox(settings.mcp, clock=extras.clock, project_dir=settings.project_dir)
     opened.push_async_callback(mcp.close)
-    toolbox = _toolbox(settings, mcp, extras)
+    shelf = Shelf(settings.project_dir, await in_thread(installed_packages, name="find packages"))
+    toolbox = _toolbox(settings, mcp, extras, shelf)
     await toolbox.tools()  # so that definitions can be checked against what there is
     models = ModelRegistry.from_settings(settings, env, clock=extras.clock, extra=extras.models)
     opened.push_async_callback(models.close)
@@ -128,13 +133,10 @@ async def _assembled(
         lambda: Catalog(
             settings.project_dir,
             extras.clock,
-            known_tools=lambda: [
-                *toolbox.names(),
-                *COLLABORATION_TOOLS,
-                *SCHEDULE_TOOLS,
-                *_MCP_NAMES,
-            ],
+            known_tools=lambda: [*toolbox.listed(), *_ENGINE_TOOLS, *_MCP_NAMES],
             known_models=KnownModels(problem=models.problem, default=settings.model),
+            shared_tools=lambda: [*_shared(toolbox), *_ENGINE_TOOLS],
+            shelf=shelf,
         ),
         name="load definitions",
     )
@@ -189,13 +191,18 @@ def _probe(settings: Settings, store: SqliteStore, trees: FileTrees) -> WatchPro
     )
 
 
-def _toolbox(settings: Settings, mcp: McpToolbox, extras: Extras) -> CombinedToolbox:
+def _shared(toolbox: CombinedToolbox) -> Sequence[str]:
+    return [name for name, tool in toolbox.listed().items() if is_shared(tool)]
+
+
+def _toolbox(settings: Settings, mcp: McpToolbox, extras: Extras, shelf: Shelf) -> CombinedToolbox:
     sources: list[Toolbox] = [
         BuiltinToolbox(clock=extras.clock, private=settings.data_dir, settings=settings.tools)
     ]
     if extras.tools is not None:
         sources.append(extras.tools)
     sources.append(ProjectToolbox(settings.project_dir / "tools"))
+    sources.append(PackageToolbox(shelf))
     if settings.mcp:
         sources.append(mcp)
     return CombinedToolbox(*sources)

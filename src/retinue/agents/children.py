@@ -10,6 +10,7 @@ from typing import Literal
 
 from msgspec import Struct, structs
 
+from retinue.definitions.naming import local
 from retinue.definitions.subagent import ParentCommunication, SideName
 from retinue.ids import AgentId
 
@@ -107,4 +108,6 @@ def registry_text(entries: Sequence[ChildEntry]) -> str:
 
 def _line(entry: ChildEntry) -> str:
     said = f" ({' '.join(entry.status_text.split())})" if entry.status_text else ""
-    return f'- {entry.reference}: {entry.name} "{entry.thread_name}", {entry.lifecycle}{said}'
+    return (
+        f'- {entry.reference}: {local(entry.name)} "{entry.thread_name}", {entry.lifecycle}{said}'
+    )

@@ -36,6 +36,13 @@ class Problem(_View, frozen=True, kw_only=True):
         return self.severity == "error"
 
 
+class PackageView(_View, frozen=True, kw_only=True):
+    """The package that a definition comes from."""
+
+    name: str
+    version: str
+
+
 class DefinitionView(_View, frozen=True, kw_only=True):
     """A definition as lists show it."""
 
@@ -46,6 +53,7 @@ class DefinitionView(_View, frozen=True, kw_only=True):
     model: str | None = None
     file: str = ""
     is_default: bool = False
+    package: PackageView | None = None
 
 
 class Definitions(_View, frozen=True, kw_only=True):

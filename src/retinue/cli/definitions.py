@@ -7,7 +7,7 @@ from retinue.cli.options import Common
 from retinue.cli.printing import console, one_line, print_json, print_table, say
 
 if TYPE_CHECKING:
-    from retinue.cli.client import Client, Definitions, Problem
+    from retinue.cli.client import Client, Definitions, DefinitionView, Problem
 
 _DESCRIPTION = 120
 _WIDE = 90  # columns, from where on there is room for descriptions
@@ -33,7 +33,7 @@ def _print(found: "Definitions") -> None:
         (
             f"{entry.name} *" if entry.is_default else entry.name,
             entry.model or "–",
-            entry.file or "built in",
+            _source(entry),
             one_line(entry.description, _DESCRIPTION),
         )[:columns]
         for entry in found.definitions
@@ -45,6 +45,12 @@ def _print(found: "Definitions") -> None:
         say()
         for problem in found.problems:
             say(problem_line(problem))
+
+
+def _source(entry: "DefinitionView") -> str:
+    if entry.package is not None:
+        return f"package {entry.package.name} {entry.package.version}"
+    return entry.file or "built in"
 
 
 def problem_line(problem: "Problem") -> str:

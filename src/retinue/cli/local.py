@@ -21,6 +21,7 @@ from retinue.cli.client import (
     DefinitionView,
     Facts,
     MessageView,
+    PackageView,
     Place,
     Problem,
     ScheduleOrder,
@@ -350,6 +351,7 @@ def problems_of(engine: "Engine") -> list[Problem]:
 
 
 def _definition_view(definition: "Definition", default: str) -> DefinitionView:
+    home = definition.home
     return DefinitionView(
         name=definition.name,
         display_name=definition.display_name,
@@ -358,4 +360,5 @@ def _definition_view(definition: "Definition", default: str) -> DefinitionView:
         model=definition.model,
         file=definition.file,
         is_default=definition.name == default,
+        package=PackageView(name=home.package, version=home.version) if home else None,
     )

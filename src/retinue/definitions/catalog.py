@@ -1,20 +1,21 @@
 """The definitions and prompts of a project as they are now: follows the files, cheaply."""
 
 import logging
-import os
-import stat
 import threading
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Collection, Iterable
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from retinue.clock import Clock
-from retinue.definitions.declared import DeclaredTool, Hook
 from retinue.definitions.definition import BUILTIN_NAME, Definition
+from retinue.definitions.naming import is_private, qualified
 from retinue.definitions.prompt import Prompt
+from retinue.definitions.qualifying import Unpacked, gathered
 from retinue.definitions.references import ModelProblem
-from retinue.definitions.retention import Generation, advance
-from retinue.definitions.sources import FOLDERS, Folder, SourceFile, read_source
+from retinue.definitions.retention import Generation, advance, with_builtin
+from retinue.definitions.scanning import FoundFile, scan
+from retinue.definitions.shelf import Package, Place, Shelf, Shelved
+from retinue.definitions.sources import SourceFile, read_source
 from retinue.errors import NotFoundError
 from retinue.problems import LoadProblem
 from retinue.settings.keys import nearest
@@ -27,8 +28,6 @@ KnownTools = Collection[str] | Callable[[], Collection[str]] | None
 """Names or patterns of tools; None when references to tools are not to be checked."""
 
 DEFAULT_MODEL_FILE = "retinue.toml"
-
-_Signature = tuple[int, int, int, int]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -43,8 +42,39 @@ class KnownModels:
 class _Tracked:
     """A file as it was last read."""
 
-    signature: _Signature
+    found: FoundFile
     source: SourceFile
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Tools:
+    """What files may name as tools: those of a project, and those that packages share with it."""
+
+    known: frozenset[str] | None = None
+    shared: frozenset[str] = frozenset()
+
+    def inside(self, package: Package) -> frozenset[str] | None:
+        """Give what the files of a package may name."""
+        if self.known is None:
+            return None
+        prefix = qualified(package.name, "")
+        own = (name.removeprefix(prefix) for name in self.known if name.startswith(prefix))
+        return frozenset({*self.shared, *package.manifest.needs.tools, *own})
+
+    @property
+    def outside(self) -> frozenset[str] | None:
+        if self.known is None:
+            return None
+        return frozenset(name for name in self.known if not is_private(name))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Served:
+    """All that there is at one time: what names lead to, and each part by itself."""
+
+    all: Generation = field(default_factory=Generation)
+    own: Generation = field(default_factory=Generation)
+    packages: dict[str, Unpacked] = field(default_factory=dict[str, Unpacked])
 
 
 class Catalog:
@@ -57,19 +87,25 @@ class Catalog:
         known_tools: KnownTools = None,
         *,
         known_models: KnownModels | None = None,
+        shared_tools: Callable[[], Collection[str]] = tuple,
+        shelf: Shelf | None = None,
     ) -> None:
-        self._project_dir = project_dir
+        """Load everything; `shared_tools` are those that packages may use too."""
+        self._project = Place(directory=project_dir)
+        self._shelf = shelf or Shelf(project_dir)
+        self._shelved = Shelved()
         self._clock = clock
         self._known_tools = known_tools
+        self._shared_tools = shared_tools
         self._known_models = known_models
         self._model_problems: dict[str, str | None] = {}  # of the models that files name
         self._lock = threading.Lock()
         self._scanned_at: float | None = None
         self._tracked: dict[str, _Tracked] = {}
-        self._tools: frozenset[str] | None = None
+        self._tools: _Tools = _Tools()
         self._revision = 0
         # Replaced as a whole, so that readers in other threads never see half a reload.
-        self._generation = Generation()
+        self._served = _Served()
         self.refresh()
 
     @property
@@ -78,42 +114,67 @@ class Catalog:
         return self._revision
 
     def definition(self, name: str) -> Definition:
-        generation = self._generation
-        found = generation.definitions.get(name)
+        """Give what agents are made from, also if only its package can name it."""
+        served = self._served.all
+        found = served.definitions.get(name)
         if found is None:
-            raise _not_found("definition", name, generation.definitions, generation.problems)
+            raise _not_found("definition", name, served.definitions, served.problems)
         return found
 
+    def public(self, name: str) -> Definition:
+        """Give a definition that people and other agents may name."""
+        if is_private(name):
+            served = self._served.all
+            raise _not_found("definition", name, served.definitions, served.problems)
+        return self.definition(name)
+
     def definitions(self) -> tuple[Definition, ...]:
-        """List all of them by name."""
-        return tuple(one for _, one in sorted(self._generation.definitions.items()))
+        """List by name what people and other agents may name."""
+        everything = self._served.all.definitions
+        return tuple(one for name, one in sorted(everything.items()) if not is_private(name))
+
+    def around(self, definition: Definition) -> tuple[Definition, ...]:
+        """List by name what a definition may name, in its words: inside a package, only that."""
+        home = definition.home
+        if home is None:
+            return self.definitions()
+        unpacked = self._served.packages.get(home.package)
+        if unpacked is None:
+            return ()
+        return tuple(one for _, one in sorted(unpacked.generation.definitions.items()))
+
+    def key(self, definition: Definition, name: str) -> str:
+        """Give the name outside of a package for what a definition in it calls so."""
+        home = definition.home
+        if home is None:
+            return name
+        private = qualified(home.package, name)
+        return private if private in self._served.all.definitions else name
+
+    def sources(self) -> tuple[SourceFile, ...]:
+        """Give the project's own files as they were read."""
+        return tuple(one.source for one in self._of(self._project))
 
     def default(self, preferred: str | None = None) -> Definition:
         """Give the definition for whoever names none."""
         if preferred is not None:
             return self.definition(preferred)
-        definitions = self.definitions()
+        # What a package brings is asked for by name, as long as the project has an agent itself.
+        definitions = sorted(self.definitions(), key=lambda one: one.home is not None)
         visible = (one.name for one in definitions if one.ui_visible and one.kind == "ai_human")
         has_builtin_name = any(one.name == BUILTIN_NAME for one in definitions)
         return self.definition(BUILTIN_NAME if has_builtin_name else next(visible, BUILTIN_NAME))
 
     def prompt(self, name: str) -> Prompt:
-        generation = self._generation
-        found = generation.prompts.get(name)
+        served = self._served.all
+        found = served.prompts.get(name)
         if found is None:
-            raise _not_found("prompt", name, generation.prompts, generation.problems)
+            raise _not_found("prompt", name, served.prompts, served.problems)
         return found
-
-    def hooks(self) -> Mapping[str, Hook]:
-        return self._generation.hooks
-
-    def tools(self) -> Mapping[str, DeclaredTool]:
-        """The tools that files of definitions, prompts and hooks define."""
-        return self._generation.tools
 
     def errors(self) -> tuple[LoadProblem, ...]:
         """Tell everything that is wrong with the files, warnings included."""
-        return self._generation.problems
+        return self._served.all.problems
 
     def has_news(self) -> bool:
         """Tell whether a refresh would take anything up; none of the files' code runs here."""
@@ -124,8 +185,10 @@ class Catalog:
             or self._current_model_problems() != self._model_problems
         ):
             return True
-        signatures = {path: signature for path, _, signature in _scan(self._project_dir)}
-        if signatures != {path: one.signature for path, one in self._tracked.items()}:
+        if self._shelf.look() is not self._shelved:
+            return True
+        found = {one.path: one for place in self._places() for one in scan(place)}
+        if found != {path: one.found for path, one in self._tracked.items()}:
             return True
         self._scanned_at = self._clock.monotonic()
         return False
@@ -146,27 +209,72 @@ class Catalog:
 
     def _rescan(self) -> bool:
         tools = self._current_tools()
+        before, self._shelved = self._shelved, self._shelf.look()
         tracked = {
-            path: self._current(path, folder, signature)
-            for path, folder, signature in _scan(self._project_dir)
+            found.path: self._current(found) for place in self._places() for found in scan(place)
         }
         is_as_before = (
             tools == self._tools
+            and self._shelved is before
             and tracked == self._tracked
             and self._current_model_problems() == self._model_problems
         )
         if self._revision and is_as_before:
             return False
         self._tracked, self._tools, self._model_problems = tracked, tools, {}
-        sources = [one.source for one in tracked.values()]
-        generation = advance(self._generation, sources, tools, self._model_problem())
-        generation = replace(
-            generation, problems=(*generation.problems, *self._default_model_problems())
-        )
-        _announce(self._generation.problems, generation.problems)
-        self._generation = generation
+        served = self._advanced(self._served, tools)
+        _announce(self._served.all.problems, served.all.problems)
+        self._served = served
         self._revision += 1
         return True
+
+    def _advanced(self, before: _Served, tools: _Tools) -> _Served:
+        """Load the packages, then the project's own files, which may name their entry agents."""
+        packages = {
+            package.name: self._unpacked(package, before, tools)
+            for package in self._shelved.packages
+        }
+        own = advance(
+            before.own,
+            [one.source for one in self._of(self._project)],
+            tools.outside,
+            self._model_problem(),
+            neighbours={
+                name: one
+                for unpacked in packages.values()
+                for name, one in unpacked.offered.items()
+            },
+        )
+        everything = gathered(with_builtin(own), list(packages.values()))
+        everything = replace(
+            everything,
+            problems=(
+                *everything.problems,
+                *self._shelved.problems,
+                *self._default_model_problems(),
+            ),
+        )
+        return _Served(all=everything, own=own, packages=packages)
+
+    def _unpacked(self, package: Package, before: _Served, tools: _Tools) -> Unpacked:
+        known = before.packages.get(package.name)
+        is_same = known is not None and known.package.place == package.place
+        problem = self._model_problem()
+        generation = advance(
+            known.generation if known is not None and is_same else Generation(),
+            [one.source for one in self._of(package.place)],
+            tools.inside(package),
+            None if problem is None else lambda name: problem(package.model(name)),
+        )
+        return Unpacked(package=package, generation=generation)
+
+    def _places(self) -> Iterable[Place]:
+        yield self._project
+        for package in self._shelved.packages:
+            yield package.place
+
+    def _of(self, place: Place) -> list[_Tracked]:
+        return [one for one in self._tracked.values() if one.found.place == place]
 
     def _model_problem(self) -> ModelProblem | None:
         """Give the check, remembering what it said about which names."""
@@ -194,47 +302,20 @@ class Catalog:
         known = self._known_models
         return {name: known.problem(name) for name in self._model_problems} if known else {}
 
-    def _current_tools(self) -> frozenset[str] | None:
+    def _current_tools(self) -> _Tools:
         known = self._known_tools() if callable(self._known_tools) else self._known_tools
-        return None if known is None else frozenset(known)
-
-    def _current(self, path: str, folder: Folder, signature: _Signature) -> _Tracked:
-        known = self._tracked.get(path)
-        if known is not None and known.signature == signature:
-            return known
-        return _Tracked(
-            signature=signature, source=read_source(Path(path), self._project_dir, folder)
+        return _Tools(
+            known=None if known is None else frozenset(known),
+            shared=frozenset(self._shared_tools()),
         )
 
-
-def _scan(project_dir: Path) -> Iterator[tuple[str, Folder, _Signature]]:
-    """Find the files, in a fixed order: of two that define one name, the first wins."""
-    for folder in FOLDERS:
-        try:
-            with os.scandir(project_dir / folder.path) as found:
-                entries = sorted(found, key=lambda entry: entry.name)
-        except (FileNotFoundError, NotADirectoryError):
-            continue
-        for entry in entries:
-            if not _is_left_alone(entry.name):
-                signature = _signature(entry)
-                if signature is not None:
-                    yield entry.path, folder, signature
-
-
-def _is_left_alone(name: str) -> bool:
-    return name.startswith((".", "_")) or name.upper().startswith("README.")
-
-
-def _signature(entry: "os.DirEntry[str]") -> _Signature | None:
-    """Tell the states of a file apart; what is no regular file has none, for a pipe would block."""
-    try:
-        status = entry.stat()
-    except OSError:
-        return None
-    if not stat.S_ISREG(status.st_mode):
-        return None
-    return status.st_mtime_ns, status.st_ctime_ns, status.st_size, status.st_ino
+    def _current(self, found: FoundFile) -> _Tracked:
+        known = self._tracked.get(found.path)
+        if known is not None and known.found == found:
+            return known
+        return _Tracked(
+            found=found, source=read_source(Path(found.path), found.place, found.folder)
+        )
 
 
 def _not_found(

@@ -35,11 +35,21 @@ class Packaging:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Home:
+    """The package that a definition came with."""
+
+    package: str
+    version: str
+    tools: frozenset[str] = frozenset()
+    """tools of the project's servers that the package says it needs"""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Definition:
     """What an agent is; every list distinguishes None (no rule) from empty (nothing)."""
 
     name: str
-    """also called agentId"""
+    """also called agentId; `package/name` for what stays inside a package"""
     display_name: str
     description: str
     kind: Kind = "ai_human"
@@ -86,6 +96,8 @@ class Definition:
     """what its agents need, whichever side speaks"""
     hooks: tuple[str, ...] = ()
     packaging: Packaging = field(default_factory=Packaging)
+    home: Home | None = None
+    """set when a package brought it"""
 
     file: str = ""
     """relative to the project; empty for the built-in one"""

@@ -53,6 +53,12 @@ class SubPromptEntry:
     init_user_message_property: str | None = None
     init_attachments_property: str | None = None
     optional: str | None = None
+    target: str = ""
+    """the key of what it names, where that is not the name itself (in packages)"""
+
+    @property
+    def key(self) -> str:
+        return self.target or self.name
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -63,6 +69,12 @@ class HandoffEntry:
     init_user_message_property: str | None = None
     init_attachments_property: str | None = None
     optional: str | None = None
+    target: str = ""
+    """the key of what it names, where that is not the name itself (in packages)"""
+
+    @property
+    def key(self) -> str:
+        return self.target or self.name
 
 
 PromptTool = FunctionEntry | SubPromptEntry | SubagentConfig | HandoffEntry

@@ -2,22 +2,21 @@
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from typing import Literal, cast
 
 import msgspec
 
-from retinue.definitions.declared import DeclaredTool, Hook
-from retinue.definitions.declaring import Declaration, run_declarations
+from retinue.definitions.declaring import run_declarations
 from retinue.definitions.formats import READERS, Table, read_markdown
 from retinue.definitions.shapes import DefinitionShape, PromptShape
+from retinue.definitions.shelf import Place
 from retinue.errors import DefinitionError
 from retinue.problems import LoadProblem
 from retinue.settings.keys import snake_case
 from retinue.settings.shapes import Complaint, Shape, tidy
 
 EntryKind = Literal["definition", "prompt", "template"]
-FolderKind = EntryKind | Literal["hook"]
 
 MAXIMUM_BYTES = 1_048_576
 _COLLECTION_KEYS = frozenset({"agents", "templates"})
@@ -28,7 +27,7 @@ class Folder:
     """A folder of a project: what its files define, and which of them are read."""
 
     path: str
-    kind: FolderKind
+    kind: EntryKind
     suffixes: frozenset[str]
 
     @property
@@ -40,7 +39,6 @@ FOLDERS = (
     Folder(path="agents", kind="definition", suffixes=frozenset({".toml", ".json", ".md", ".py"})),
     Folder(path="agents/templates", kind="template", suffixes=frozenset({".toml", ".json", ".md"})),
     Folder(path="prompts", kind="prompt", suffixes=frozenset({".md", ".py"})),
-    Folder(path="hooks", kind="hook", suffixes=frozenset({".py"})),
 )
 _MISTAKABLE_SUFFIXES = frozenset({".toml", ".json", ".yaml", ".yml", ".py", ".txt"})
 
@@ -72,8 +70,6 @@ class SourceFile:
     file: str
     folder: Folder
     entries: tuple[Entry, ...] = ()
-    hooks: tuple[Hook, ...] = ()
-    tools: tuple[DeclaredTool, ...] = ()
     problems: tuple[LoadProblem, ...] = ()
 
     @property
@@ -101,14 +97,12 @@ class _Contents:
     """All tables of a file, and what there is to say about the rest of it."""
 
     found: tuple[_Found, ...]
-    hooks: tuple[Hook, ...] = ()
-    tools: tuple[DeclaredTool, ...] = ()
     warnings: tuple[LoadProblem, ...] = ()
 
 
-def read_source(path: Path, project_dir: Path, folder: Folder) -> SourceFile:
+def read_source(path: Path, place: Place, folder: Folder) -> SourceFile:
     """Read a file of a folder; nothing that can be wrong with it raises."""
-    file = shown_path(path, project_dir)
+    file = shown_path(path, place)
     if path.suffix not in folder.suffixes:
         return SourceFile(file=file, folder=folder, problems=_not_read(path, file, folder))
     try:
@@ -125,15 +119,13 @@ def read_source(path: Path, project_dir: Path, folder: Folder) -> SourceFile:
         file=file,
         folder=folder,
         entries=tuple(_entry(found, file) for found in contents.found),
-        hooks=contents.hooks,
-        tools=contents.tools,
         problems=contents.warnings,
     )
 
 
-def shown_path(path: Path, project_dir: Path) -> str:
+def shown_path(path: Path, place: Place) -> str:
     """Write a path as people and encoders can read it."""
-    text = path.relative_to(project_dir).as_posix()
+    text = (PurePosixPath(place.shown) / path.relative_to(place.directory).as_posix()).as_posix()
     return text.encode("utf-8", "replace").decode("utf-8")
 
 
@@ -148,15 +140,12 @@ def _not_read(path: Path, file: str, folder: Folder) -> tuple[LoadProblem, ...]:
 def _contents(path: Path, file: str, folder: Folder) -> _Contents:
     data = _bytes(path, file)
     if path.suffix == ".py":
-        declared = run_declarations(data, path, file)
+        declarations = run_declarations(data, path, file)
         return _Contents(
             found=tuple(
-                _Found(kind=one.kind, table=one.fields, line=one.line)
-                for one in declared
-                if isinstance(one, Declaration)
-            ),
-            hooks=tuple(one for one in declared if isinstance(one, Hook)),
-            tools=tuple(one for one in declared if isinstance(one, DeclaredTool)),
+                _Found(kind=declaration.kind, table=declaration.fields, line=declaration.line)
+                for declaration in declarations
+            )
         )
     text = _text(data, file)
     if path.suffix == ".md":
@@ -167,7 +156,6 @@ def _contents(path: Path, file: str, folder: Folder) -> _Contents:
         warnings = ()
         if folder.kind == "definition" and _COLLECTION_KEYS & table.keys():
             return _collection(table, file)
-    assert folder.kind != "hook"  # those are in Python
     found = _Found(kind=folder.kind, table=table, default_name=path.stem)
     return _Contents(found=(found,), warnings=warnings)
 

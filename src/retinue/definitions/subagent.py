@@ -46,6 +46,12 @@ class SubagentConfig:
     """argument that holds paths of files to copy"""
     init_agent_name_property: str | None = None
     """argument that names the child"""
+    target: str = ""
+    """the key of what it names, where that is not the name itself (in packages)"""
+
+    @property
+    def key(self) -> str:
+        return self.target or self.name
 
 
 def is_switched_on(value: str | None) -> bool:

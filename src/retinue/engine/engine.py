@@ -474,7 +474,7 @@ class Engine:
             await self.store.agent(owner, descriptor.contact_agent_id)
         preferred = self.settings.agents.default_definition
         name = definition or configured or preferred or self.catalog.default().name
-        self.catalog.definition(name)
+        self.catalog.public(name)
         now = self._clock.now()
         return NewAgent(
             id=new_agent_id(),

@@ -34,7 +34,7 @@ class Handoffs:
         for entry in prompt.tools or ():
             if isinstance(entry, HandoffEntry) and is_on(entry.optional, definition, prompt):
                 try:
-                    target = self._catalog.definition(entry.name)
+                    target = self._catalog.definition(entry.key)
                 except NotFoundError:
                     continue  # its file failed after this prompt was loaded
                 tools[entry.name] = _tool(entry, target)

@@ -1,10 +1,11 @@
 """Whom an agent may reach: decided in one place, which tells no more than no."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 
 from retinue.agents.descriptor import SwarmDescriptor
 from retinue.definitions.catalog import Catalog
 from retinue.definitions.definition import Definition
+from retinue.definitions.naming import local
 from retinue.definitions.scoping import agent_name_verdict, agent_verdict, visible_agents
 from retinue.engine.families import Relative, ancestors_of
 from retinue.errors import RefusedError
@@ -14,17 +15,19 @@ from retinue.stores.port import Agent, Store
 ONLY_ITS_CONTACT = "a swarm agent may write only to the agent that contacted it"
 
 
-def peers_of(definition: Definition, definitions: Iterable[Definition]) -> Sequence[Definition]:
-    """The definitions that agents of this one may see and call, without itself."""
-    found = visible_agents(definition.agent_scope, definitions, itself=definition.name)
+def peers_of(definition: Definition, catalog: Catalog) -> Sequence[Definition]:
+    """The definitions that agents of this one may see and call, without itself, in its words."""
+    around = catalog.around(definition)
+    found = visible_agents(definition.agent_scope, around, itself=local(definition.name))
     return [peer for peer in found if _answers(peer)]
 
 
 def reachable(catalog: Catalog, caller: str, target: str) -> Definition:
     """The definition of that name; unknown, hidden and denied ones are refused in one way."""
-    for peer in peers_of(catalog.definition(caller), catalog.definitions()):
+    definition = catalog.definition(caller)
+    for peer in peers_of(definition, catalog):
         if peer.name == target:
-            return peer
+            return catalog.definition(catalog.key(definition, target))
     raise RefusedError(
         f"there is no agent {target!r} that you can reach; agents_list tells whom you can"
     )
@@ -34,14 +37,19 @@ def may_know(catalog: Catalog, caller: str, target: str) -> bool:
     """Whether agents of one definition may know of agents of another, as their ids would do."""
     if caller == target:
         return True
-    scope = catalog.definition(caller).agent_scope
-    return any(one.name == target and agent_verdict(scope, one) for one in catalog.definitions())
+    definition = catalog.definition(caller)
+    return any(
+        catalog.key(definition, one.name) == target and agent_verdict(definition.agent_scope, one)
+        for one in catalog.around(definition)
+    )
 
 
 def may_address(catalog: Catalog, caller: str, target: str) -> bool:
     """The same for one whom the settings name: also if it is hidden from the lists."""
-    scope = catalog.definition(caller).agent_scope
-    return caller == target or bool(agent_name_verdict(scope, target))
+    definition = catalog.definition(caller)
+    if definition.home is not None:
+        return may_know(catalog, caller, target)  # a package knows nobody outside of it
+    return caller == target or bool(agent_name_verdict(definition.agent_scope, target))
 
 
 async def contact_of(store: Store, agent: Relative) -> AgentId | None:

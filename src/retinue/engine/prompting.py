@@ -1,7 +1,7 @@
 """What a model is told beside the conversation: the system prompt and the tools."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 from retinue.agents.context import neutral
@@ -15,6 +15,7 @@ from retinue.definitions.subagent import SideName
 from retinue.engine.peers import peers_of
 from retinue.engine.stopping import as_text
 from retinue.models.port import ToolSpec
+from retinue.tools.packages import visible_tools
 from retinue.tools.port import Tool
 
 GLOBAL_DEFAULT = "You are a helpful assistant."
@@ -43,14 +44,9 @@ class Plan:
     asks_first: bool  # its owner is asked about some of its calls
     terminal: frozenset[str]  # tools whose success ends the run
     bound: frozenset[str]  # tools that end the run or tell how it goes
-    own: Mapping[str, Tool] = field(default_factory=dict[str, Tool])
-    """tools that only this side's prompt has, whether the scope allows them or not"""
+    known: Mapping[str, Tool]  # what a call could name, whether the scope allows it or not
     arguments: frozenset[str] = frozenset()
     """what the prompt shows of the arguments that its definition was called with"""
-
-    def all_of(self, tools: Mapping[str, Tool]) -> Mapping[str, Tool]:
-        """Everything that a call of this side could name."""
-        return {**tools, **self.own} if self.own else tools
 
 
 OwnTools = Callable[[Definition, SideName], Mapping[str, Tool]]
@@ -112,9 +108,10 @@ def make_plan(
     side = definition.side(side_name)
     prompt = side.prompt
     brought = own(definition, side_name)
+    known = {**visible_tools(definition.home, tools), **brought}
     allowed = {
         tool.name: tool
-        for tool in effective(definition.tool_scope, {**tools, **brought}.values())
+        for tool in effective(definition.tool_scope, known.values())
         if tool.name in brought or prompt.lists(tool.name)
     }
     specs = [
@@ -135,7 +132,7 @@ def make_plan(
         tools=allowed,
         specs=specs,
         overhead=overhead,
-        own=brought,
+        known=known,
         is_dual=definition.is_dual,
         is_plain=side.is_plain and not definition.is_dual,
         asks_first=bool(definition.tool_approvals),
@@ -156,7 +153,7 @@ def _system(
     tools: Mapping[str, Tool],
     arguments: Mapping[str, Any],
 ) -> str:
-    peers = peers_of(definition, catalog.definitions()) if MESSAGE_TOOL in tools else ()
+    peers = peers_of(definition, catalog) if MESSAGE_TOOL in tools else ()
     values = {name: as_text(arguments[name]) for name in prompt.properties & arguments.keys()}
     return system_prompt(definition, prompt, list(tools.values()), peers, values)
 

@@ -45,7 +45,7 @@ class ToolRunner:
         except RetinueError as error:
             await self._committer.fail(warm, "definition", error.message)
             return
-        tools = plan.all_of(self._equipment.tools)
+        tools = plan.known
         allowed = action.calls[: self._equipment.limits.calls_per_response]
 
         turn = warm.state.turn

@@ -97,6 +97,13 @@ class LoggedIn(Answer, frozen=True, kw_only=True):
 # ---------------------------------------------------------------- definitions and tools
 
 
+class PackageEntry(Answer, frozen=True, kw_only=True):
+    """Where a definition comes from, when that is a package."""
+
+    name: str
+    version: str
+
+
 class DefinitionEntry(Answer, frozen=True, kw_only=True):
     """A definition as people choose it."""
 
@@ -111,6 +118,7 @@ class DefinitionEntry(Answer, frozen=True, kw_only=True):
     is_default: bool
     ui_visible: bool
     warnings: list[str]
+    package: PackageEntry | None = None
 
 
 class ProblemEntry(Answer, frozen=True, kw_only=True):

@@ -10,14 +10,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from importlib.machinery import FileFinder, SourceFileLoader
 from importlib.util import module_from_spec, spec_from_loader
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from types import CodeType, ModuleType
 
-from retinue.definitions.declared import DeclaredTool
-from retinue.definitions.declaring import Declared, collecting
 from retinue.errors import DefinitionError
 from retinue.problems import LoadProblem
-from retinue.tools.defining import DefinedTool
 from retinue.tools.execution import describe
 from retinue.tools.function import FunctionTool, name_problem
 from retinue.tools.port import Tool
@@ -53,9 +50,10 @@ class ProjectToolbox:
     an underscore give no tools; the others import from them relatively (`from ._shop import ...`).
     """
 
-    def __init__(self, directory: Path) -> None:
+    def __init__(self, directory: Path, *, shown_in: str = "") -> None:
         self._directory = directory.absolute()
         self._project = self._directory.parent
+        self._shown_in = PurePosixPath(shown_in)
         digest = hashlib.sha256(str(self._directory).encode()).hexdigest()[:12]
         self._package = f"retinue_project_tools_{digest}"
         self._finder = FileFinder(str(self._directory), (_FreshLoader, [".py"]))
@@ -146,10 +144,8 @@ class ProjectToolbox:
         self._finder.invalidate_caches()
         sys.modules[name] = module
         try:
-            with collecting() as declared:
-                loader.exec_module(module)
-            _refuse_others(declared, path)
-            return self._tools_in(module, declared)
+            loader.exec_module(module)
+            return self._tools_in(module)
         except BaseException:
             if before is None:
                 del sys.modules[name]
@@ -157,16 +153,15 @@ class ProjectToolbox:
                 sys.modules[name] = before
             raise
 
-    def _tools_in(self, module: ModuleType, declared: Sequence[Declared]) -> Mapping[str, Tool]:
+    def _tools_in(self, module: ModuleType) -> Mapping[str, Tool]:
         """Make what the module defines; raises all that is wrong with it at once."""
         tools: dict[str, Tool] = {}
         wrong: list[DefinitionError] = []
         file = str(module.__file__)
         distinct = {id(value): value for value in vars(module).values()}
-        distinct |= {id(one.tool): one.tool for one in declared if isinstance(one, DeclaredTool)}
         for value in distinct.values():
             try:
-                made = _made(value, module)
+                made = _made(value, module.__name__)
             except DefinitionError as error:
                 wrong.append(error)
                 continue
@@ -206,8 +201,9 @@ class ProjectToolbox:
 
     def _shown(self, path: Path) -> str:
         """Name a file as it is named from the project's folder."""
-        is_inside = path.is_relative_to(self._project)
-        return path.relative_to(self._project).as_posix() if is_inside else str(path)
+        if not path.is_relative_to(self._project):
+            return str(path)
+        return (self._shown_in / path.relative_to(self._project).as_posix()).as_posix()
 
     def _collect(self) -> None:
         tools: dict[str, Tool] = {}
@@ -227,27 +223,16 @@ class ProjectToolbox:
         self._tools, self._problems = tools, problems
 
 
-def _made(value: object, module: ModuleType) -> Tool | None:
+def _made(value: object, module: str) -> Tool | None:
     """Make a tool of what a module holds, if it is one of its own."""
     match value:
-        case DefinedTool() if value.file == module.__file__:
-            return replace(value.as_tool(source="project"), line=value.line)
-        case FunctionTool() if value.function.__module__ == module.__name__:
+        case FunctionTool() if value.function.__module__ == module:
             code = getattr(value.function, "__code__", None)
             return replace(value.as_tool(source="project"), line=code and code.co_firstlineno)
         case Tool():
             return replace(value, source="project")
         case _:
             return None
-
-
-def _refuse_others(declared: Sequence[Declared], path: Path) -> None:
-    for one in declared:
-        if not isinstance(one, DeclaredTool):
-            message = (
-                "only tools are defined here; hooks, prompts and agents have their own folders"
-            )
-            raise DefinitionError(message, file=str(path), line=one.line)
 
 
 def _stamp(stat: os.stat_result) -> _Stamp:

@@ -38,9 +38,9 @@ class CombinedToolbox:
             self._combine(listed)
         return self._tools
 
-    def names(self) -> Sequence[str]:
-        """The names of the last listing."""
-        return list(self._tools)
+    def listed(self) -> Mapping[str, Tool]:
+        """The last listing."""
+        return self._tools
 
     def problems(self) -> Sequence[LoadProblem]:
         own = [*self._failures, *self._problems]
@@ -49,10 +49,10 @@ class CombinedToolbox:
     def _combine(self, listed: Sequence[Mapping[str, Tool]]) -> None:
         tools: dict[str, Tool] = {}
         problems: list[LoadProblem] = []
-        for tool in (tool for answer in listed for tool in answer.values()):
-            problem = _problem(tool, tools.get(tool.name))
+        for key, tool in (entry for answer in listed for entry in answer.items()):
+            problem = _problem(tool, tools.get(key))
             if problem is None:
-                tools[tool.name] = tool
+                tools[key] = tool
             else:
                 problems.append(problem)
         self._seen, self._tools, self._problems = listed, tools, problems

@@ -132,6 +132,7 @@ export type DefinitionEntry = {
   isDefault: boolean;
   model: string | null;
   name: string;
+  package: PackageEntry | null;
   type: "ai_human" | "dual_ai" | "external";
   uiVisible: boolean;
   warnings: Array<string>;
@@ -327,6 +328,9 @@ export type NoteRecord = {
   until?: string | null;
   v?: number;
 };
+
+/** Where a definition comes from, when that is a package. */
+export type PackageEntry = { name: string; version: string };
 
 /** Something that does not load. */
 export type ProblemEntry = {

@@ -63,7 +63,8 @@ def delegation_tools(services: Services) -> list[FunctionTool[..., Any]]:
         """
         call = call_of(ctx)
         content = checked_text(content, (), services.limits.message_characters).strip()
-        refuse_circle(call, agentId)
+        me = services.catalog.definition(ctx.definition)
+        refuse_circle(call, services.catalog.key(me, agentId))
         await refuse_swarm(services.store, call)
         target = reachable(services.catalog, ctx.definition, agentId)
         trail = extended(call, target.name, services.limits)
@@ -87,7 +88,7 @@ def delegation_tools(services: Services) -> list[FunctionTool[..., Any]]:
         if await contact_of(services.store, call_of(ctx)) is not None:
             return {"agents": []}
         definition = services.catalog.definition(ctx.definition)
-        found = peers_of(definition, services.catalog.definitions())
+        found = peers_of(definition, services.catalog)
         return {"agents": [_described(peer) for peer in found]}
 
     return [message, peers]

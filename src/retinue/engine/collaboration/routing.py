@@ -44,7 +44,7 @@ async def addressed(services: Services, call: CallContext, sender: Agent, to: st
         raise RefusedError(f"there is no agent {to!r} that you can reach")
     found = await services.store.find(sender.owner, descriptor)
     if found is None:
-        return new_agent(call, descriptor, services.catalog.definition(name).name)
+        return new_agent(call, descriptor, services.catalog.public(name).name)
     return _open(_another(sender, found))
 
 

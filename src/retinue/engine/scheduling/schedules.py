@@ -83,6 +83,7 @@ class Schedules:
         clock: Clock,
     ) -> None:
         self.store = schedules
+        self._catalog = catalog
         self.posting = Posting(store=store, catalog=catalog, following=following, settings=settings)
         self.watching = Watching(probe)
         self.settings = settings
@@ -142,7 +143,9 @@ class Schedules:
         )
 
     async def _check_names(self, schedule: Schedule) -> None:
-        await self.posting.check_definition(schedule.definition)
+        name = await self.posting.check_definition(schedule.definition)
+        if schedule.source != "tool":
+            self._catalog.public(name)
         for agent_id in (schedule.target, schedule.report_to):
             if agent_id is not None:
                 await self._agents.agent(schedule.owner, agent_id)

@@ -79,7 +79,7 @@ class SubagentTools:
         offers: list[Offer] = []
         for entry in prompt.tools or ():
             if isinstance(entry, SubagentConfig) and is_on(entry.optional, definition, prompt):
-                target = self._target(entry.name)
+                target = self._target(entry.key)
                 if target is not None:
                     offers.append(Offer(config=entry, target=target, side=side))
         return offers

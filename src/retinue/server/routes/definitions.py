@@ -5,10 +5,11 @@ from starlette.responses import Response
 from retinue.definitions.definition import Definition
 from retinue.errors import NotFoundError
 from retinue.server.endpoints import AnyEndpoint, Endpoint, Plain, answer
-from retinue.server.wire import DefinitionEntry, DefinitionList, Nothing, ProblemEntry
+from retinue.server.wire import DefinitionEntry, DefinitionList, Nothing, PackageEntry, ProblemEntry
 
 
 def _entry(definition: Definition, default: str) -> DefinitionEntry:
+    home = definition.home
     return DefinitionEntry(
         name=definition.name,
         display_name=definition.display_name,
@@ -21,6 +22,7 @@ def _entry(definition: Definition, default: str) -> DefinitionEntry:
         is_default=definition.name == default,
         ui_visible=definition.ui_visible,
         warnings=list(definition.warnings),
+        package=PackageEntry(name=home.package, version=home.version) if home else None,
     )
 
 

@@ -1,0 +1,44 @@
+"""Packages among the installed distributions, found without importing them."""
+
+import sys
+from collections.abc import Iterator, Sequence
+from importlib.util import find_spec
+from pathlib import Path
+
+from retinue.definitions.shelf import Place
+
+GROUP = "retinue.packages"
+
+
+def installed_packages() -> Sequence[Place]:
+    """Find them by their entry points; nothing that is not needed is imported for it."""
+    if not _is_mentioned():
+        return ()
+    # Loading this takes longer than all the rest, and nearly nobody has such packages.
+    from importlib.metadata import entry_points  # noqa: PLC0415
+
+    found = {point.module: _place(point.module) for point in entry_points(group=GROUP)}
+    return [place for _, place in sorted(found.items()) if place is not None]
+
+
+def _place(module: str) -> Place | None:
+    """The folder of a module; a name with dots would import what is around it."""
+    spec = None if "." in module else find_spec(module)
+    for directory in (spec.submodule_search_locations if spec else None) or ():
+        return Place(directory=Path(directory), shown=module)
+    return None
+
+
+def _is_mentioned() -> bool:
+    section = f"[{GROUP}]".encode()
+    return any(section in points for points in _entry_points())
+
+
+def _entry_points() -> Iterator[bytes]:
+    for directory in dict.fromkeys(sys.path):
+        for pattern in ("*.dist-info", "*.egg-info"):
+            for folder in Path(directory or ".").glob(pattern):
+                try:
+                    yield (folder / "entry_points.txt").read_bytes()
+                except OSError:
+                    continue
