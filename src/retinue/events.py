@@ -106,6 +106,7 @@ class SlotView(Struct, frozen=True, kw_only=True, rename="camel"):
     at: datetime
     status: Literal["fired", "run_now", "skipped_overlap", "skipped_missed", "failed"]
     reason: str
+    difference: str  # what its watch saw that woke the agent
     message_id: str | None
     agent_id: str | None
     fate: str | None

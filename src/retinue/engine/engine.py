@@ -111,7 +111,9 @@ class Engine:
         self._watcher: asyncio.Task[None] | None = None
         self._unlisten = world.store.listen(self._follow)
         self.heartbeat = Heartbeat(self.schedules, world.store, world.clock, self.reset)
-        self._scheduler = Scheduler(self.schedules, self.heartbeat, world.clock, self._rescheduled)
+        self._scheduler = Scheduler(
+            self.schedules, self.heartbeat, world.clock, self._rescheduled, self._runner.tools_of
+        )
 
     # -- life
 

@@ -9,13 +9,15 @@ from typing import Any, Literal
 from retinue.agents.form import checked_values
 from retinue.agents.inbox import Answer, ItemBody, Sender
 from retinue.agents.request import Request
+from retinue.agents.showing import visible
 from retinue.clock import Clock
+from retinue.engine.request_views import headline
 from retinue.errors import ConflictError, NotFoundError, StoreError, UsageError
 from retinue.failpoints import reach
 from retinue.ids import OwnerId, RequestId, new_item_id
 from retinue.messages import clean_text
 from retinue.stores.port import Change, Store
-from retinue.stores.request_port import Decision
+from retinue.stores.request_port import Decision, Notice
 from retinue.troubles import Trouble
 
 logger = logging.getLogger(__name__)
@@ -24,6 +26,12 @@ Verdict = Literal["allow", "deny"]
 Decided = Literal["allowed", "denied", "answered", "expired"]
 
 _BATCH = 100
+_OUTCOMES: Mapping[Decided, str] = {
+    "allowed": "The owner allowed",
+    "denied": "The owner denied",
+    "answered": "The owner answered",
+    "expired": "Nobody decided in time",
+}
 _RETRY_SECONDS = 1.0
 
 
@@ -92,11 +100,29 @@ class Requests:
             answer=answer_to(request, status, note, values),
             note=note,
             values=values,
+            notice=await self._notice(request, status, note),
         )
         reach("decide:before")
         settled = await self._store.requests.settle(decision)
         reach("decide:after")
         return settled
+
+    async def _notice(self, request: Request, status: Decided, note: str) -> Notice | None:
+        """A silent word to the owner's last chat, which was told what a background agent asked."""
+        if not request.asked.is_background:
+            return None
+        chat = await self._store.most_recent_foreground(request.owner)
+        if chat is None or chat.id == request.agent_id:
+            return None
+        name = visible(request.asked.requester) or request.asked.definition
+        said = f" They said: {visible(note)}" if note else ""
+        text = (
+            f"{_OUTCOMES[status]} what the background agent {name!r} ({request.agent_id}) asked: "
+            f"it {headline(request)} (request {request.id}). The agent knows.{said}"
+        )
+        sender = Sender(type="agent", id=request.agent_id)
+        body = ItemBody(text=clean_text(text), sender=sender)
+        return Notice(to=chat.id, item_id=new_item_id(), body=body)
 
     async def _expire(self) -> None:
         while True:

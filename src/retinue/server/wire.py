@@ -375,6 +375,8 @@ class ScheduleChanges(Asked, frozen=True, kw_only=True):
     timezone: When | UnsetType = UNSET
     catch_up: Literal["skip", "once"] | UnsetType = UNSET
     definition: DefinitionName | UnsetType | None = UNSET
+    target: AgentKey | UnsetType | None = UNSET
+    report_to: AgentKey | UnsetType | None = UNSET
     watch: WatchOrder | UnsetType | None = UNSET
     paused: bool | UnsetType = UNSET
 

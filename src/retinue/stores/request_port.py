@@ -22,6 +22,14 @@ class Voiding(Struct, frozen=True, kw_only=True):
     requests: Sequence[RequestId] | None = None  # None = all that are pending
 
 
+class Notice(Struct, frozen=True, kw_only=True):
+    """What another agent is told, silently, of a decision, if it is still there."""
+
+    to: AgentId
+    item_id: ItemId
+    body: ItemBody
+
+
 class Decision(Struct, frozen=True, kw_only=True):
     """What becomes of a request, and the answer for the agent that asked."""
 
@@ -34,6 +42,7 @@ class Decision(Struct, frozen=True, kw_only=True):
     answer: ItemBody
     note: str = ""
     values: dict[str, Any] = {}
+    notice: Notice | None = None
 
 
 class RequestStore(Protocol):

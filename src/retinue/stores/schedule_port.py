@@ -34,6 +34,7 @@ class Slot(Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True
     at: datetime  # when it was handled
     status: SlotStatus
     reason: str = ""
+    difference: str = ""  # what its watch saw that woke somebody
     item_id: ItemId | None = None
     agent_id: AgentId | None = None  # None also when that agent is gone
     fate: Fate | None = None  # of the item, as it is now
@@ -60,6 +61,7 @@ class Firing(Struct, frozen=True, kw_only=True):
     at: datetime
     status: SlotStatus | None  # None: nothing to tell of this time
     reason: str = ""
+    difference: str = ""
     revision: int | None = None  # of the schedule that was read; None: there is none to move on
     next_at: datetime | None = None
     post: Post | None = None  # the run

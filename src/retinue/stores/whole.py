@@ -58,7 +58,7 @@ class StoredAgent:
     inbox: bytes  # JSON array of `HeldItem`
     ended: bytes  # JSON array of `EndedItem`: those after `settled`
     outbox: bytes  # JSON array of `NewDelivery`
-    requests: bytes = b"[]"  # JSON array of `Request`: the pending ones
+    requests: bytes = b"[]"  # JSON array of `Request`: the pending ones and the last others
     settled: int = 0  # items up to this seq ended, and are told elsewhere
 
 

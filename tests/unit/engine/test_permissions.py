@@ -293,8 +293,19 @@ async def test_a_background_agent_s_request_is_announced_silently_to_the_last_ch
 
     await until(noticed)
     assert worker.id in (await kit.kinds(chat))[-1]
-    await decide(kit, request)
-    await last_is(kit, worker, "assistant heard: Granted: you hold @network from now on.")
+    await decide(kit, request, note="only today")
+
+    async def is_told() -> bool:
+        told = (await kit.kinds(chat))[-1]
+        return f"allowed what the background agent 'worker' ({worker.id}) asked" in told
+
+    await until(is_told)
+    assert "They said: only today" in (await kit.kinds(chat))[-1]
+    await last_is(
+        kit,
+        worker,
+        "assistant heard: Granted: you hold @network from now on. They said: only today",
+    )
     assert (await kit.fresh(worker)).state.grants == ["@network"]
     assert (await kit.fresh(chat)).state.grants == []
 

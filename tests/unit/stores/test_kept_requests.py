@@ -2,6 +2,9 @@
 
 from pathlib import Path
 
+import pytest
+
+from retinue.errors import ConflictError
 from retinue.ids import LOCAL_OWNER, OwnerId, RequestId
 from retinue.stores.folders.archive import export_to, import_from
 from retinue.stores.folders.comparing import compare
@@ -22,14 +25,18 @@ async def test_a_pending_request_survives_the_loss_of_the_database(tmp_path: Pat
     mirror = Mirror(store)
     await mirror.start()
     runner = await asking(store, "q1", "q2")
-    await store.requests.settle(a_decision("q2"))
+    decided = await store.requests.settle(a_decision("q2"))
     await mirror.stop()
     assert await compare(store, tmp_path) == []
     await store.close()
     lose_database(tmp_path)
     again = SqliteStore(tmp_path)
     await open_or_rebuild(again)
-    assert await again.requests.list(LOCAL_OWNER) == [a_request(runner.id)]
+    settled, open_one = await again.requests.list(LOCAL_OWNER)
+    assert open_one == a_request(runner.id)
+    assert settled == decided
+    with pytest.raises(ConflictError, match="decided already: allowed"):
+        await again.requests.settle(a_decision("q2"))
     assert (await again.requests.settle(a_decision())).status == "allowed"
     items = await again.open_items(LOCAL_OWNER, runner.id)
     assert [item.kind for item in items] == ["answer", "answer"]

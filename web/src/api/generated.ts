@@ -439,6 +439,8 @@ export type ScheduleChanges = {
   definition?: string | null;
   paused?: boolean;
   prompt?: string;
+  reportTo?: string | null;
+  target?: string | null;
   timezone?: string;
   title?: string;
   watch?: WatchOrder | null;
@@ -476,6 +478,7 @@ export type SchedulesEvent = { type: "schedules" };
 export type SlotView = {
   agentId: string | null;
   at: string;
+  difference: string;
   dueAt: string;
   endedAt: string | null;
   fate: string | null;

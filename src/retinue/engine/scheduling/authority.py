@@ -1,7 +1,10 @@
 """What an agent may do with schedules: no more than it may do by itself."""
 
+from collections.abc import Collection
+
 from retinue.agents.schedule import Schedule
 from retinue.agents.watch import Watch
+from retinue.definitions.definition import Definition
 from retinue.engine.collaboration.services import call_of
 from retinue.errors import RefusedError
 from retinue.tools.port import ToolContext
@@ -12,20 +15,27 @@ _URL_TOOL = "web_fetch"
 
 def check_watch(ctx: ToolContext, watch: Watch | None) -> None:
     """Refuse a watch that does, unattended, what the agent may not do or must ask about."""
-    name = None if watch is None else _tool_of(watch)
-    if name is None:
+    if watch is None:
         return
     plan = call_of(ctx).plan
-    if name not in plan.tools:
+    refusal = why_refused(watch, plan.tools, plan.definition)
+    if refusal is not None:
         raise RefusedError(
-            f"watch: this needs the tool {name!r}, which is not among yours: your definition "
-            "decides which tools you have"
+            f"watch: {refusal}; your definition decides that, and only the operator can make "
+            "such a schedule"
         )
-    if plan.definition.needs_approval(name):
-        raise RefusedError(
-            f"watch: each call of {name!r} needs an approval, and a watch looks without asking: "
-            "only the operator can make such a schedule"
-        )
+
+
+def why_refused(watch: Watch, tools: Collection[str], definition: Definition) -> str | None:
+    """Say why agents of a definition may not watch this; None when they may."""
+    name = _tool_of(watch)
+    if name is None:
+        return None
+    if name not in tools:
+        return f"it needs the tool {name!r}, which agents of {definition.name!r} do not have"
+    if definition.needs_approval(name):
+        return f"each call of {name!r} needs an approval, and a watch looks without asking"
+    return None
 
 
 def check_own(ctx: ToolContext, schedule: Schedule) -> None:

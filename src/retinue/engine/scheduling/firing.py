@@ -1,6 +1,7 @@
 """What follows from a time that has come: one decision, one transaction."""
 
 import logging
+from collections.abc import Awaitable, Callable, Sequence
 from datetime import datetime
 
 from msgspec.structs import replace
@@ -8,10 +9,12 @@ from msgspec.structs import replace
 from retinue.agents.schedule import Due, Schedule, what_is_due
 from retinue.agents.watch import Mark
 from retinue.clock import Clock
+from retinue.engine.scheduling.authority import why_refused
 from retinue.engine.scheduling.posting import run_key, schedule_text
 from retinue.engine.scheduling.schedules import Schedules
 from retinue.errors import RetinueError, StoreError
 from retinue.stores.schedule_port import Firing, StoredSchedule, mark_key
+from retinue.tools.port import Tool
 
 logger = logging.getLogger(__name__)
 
@@ -19,11 +22,16 @@ OVERLAPS = "the run before is not finished"
 MISSED = "its time passed while the server was not running"
 
 
+ToolsOf = Callable[[str], Awaitable[Sequence[Tool]]]
+"""The tools that agents of a definition may use now."""
+
+
 class Firer:
     """Handles one schedule whose time has come."""
 
-    def __init__(self, schedules: Schedules, clock: Clock) -> None:
+    def __init__(self, schedules: Schedules, clock: Clock, tools_of: ToolsOf) -> None:
         self._schedules = schedules
+        self._tools_of = tools_of
         self._clock = clock
 
     async def fire(self, stored: StoredSchedule) -> None:
@@ -69,12 +77,17 @@ class Firer:
         post = await self._schedules.posting.run(
             schedule, text, now=now, key=run_key(schedule, due.slot)
         )
-        return replace(_firing(stored, due, now), status="fired", post=post)
+        return replace(_firing(stored, due, now), status="fired", post=post, difference=difference)
 
     async def _watched(self, stored: StoredSchedule, due: Due, now: datetime) -> Firing:
         schedule = stored.schedule
         assert schedule.watch is not None
         mark = await self._mark(schedule, now)
+        refusal = await self._why_refused(schedule)
+        if refusal is not None:
+            reason = f"its watch on {schedule.watch.words} is no longer allowed: {refusal}"
+            refused = replace(mark, ran_at=now, problem=reason)
+            return await self._failed(stored, due, now, reason, refused)
         looked = await self._schedules.watching.look(
             schedule.watch, mark, owner=schedule.owner, agent_id=schedule.made_by, now=now
         )
@@ -86,6 +99,15 @@ class Firer:
             return replace(_firing(stored, due, now), marks={key: looked.mark})
         firing = await self._run(stored, due, now, looked.difference)
         return replace(firing, marks={key: replace(looked.mark, woke_at=now)})
+
+    async def _why_refused(self, schedule: Schedule) -> str | None:
+        """Ask again what was asked when an agent made the watch: definitions change."""
+        if schedule.made_by is None or schedule.watch is None:
+            return None
+        name = await self._schedules.definition_of(schedule)
+        tools = await self._tools_of(name)
+        definition = self._schedules.catalog.definition(name)
+        return why_refused(schedule.watch, {tool.name for tool in tools}, definition)
 
     async def _mark(self, schedule: Schedule, now: datetime) -> Mark:
         marks = await self._schedules.store.marks(schedule.owner)

@@ -249,6 +249,7 @@ class Heartbeat:
             at=now,
             status="fired",
             reason=", ".join(entry.task.id for entry in entries),
+            difference=_differences(entries),
             post=posting.batch(OWNER, to, batch_text(entries), now=now, key=key),
             marks={**quiet, **marks},
         )
@@ -261,6 +262,12 @@ class Heartbeat:
             return
         if max(tokens.reported, tokens.estimated) > self._settings.context_limit:
             await self._reset(OWNER, agent.id, reason="the heartbeat's context was full")
+
+
+def _differences(entries: Sequence[_Entry]) -> str:
+    """What the watches of a batch saw, each under the name of its task."""
+    seen = [entry for entry in entries if entry.difference]
+    return "\n\n".join(f"{entry.task.id}:\n{entry.difference}" for entry in seen)
 
 
 def batch_text(entries: Sequence[_Entry]) -> str:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Coroutine
 from datetime import datetime, timedelta
 
 from retinue.clock import Clock
-from retinue.engine.scheduling.firing import Firer
+from retinue.engine.scheduling.firing import Firer, ToolsOf
 from retinue.engine.scheduling.heartbeat import Heartbeat
 from retinue.engine.scheduling.reconciling import reconcile
 from retinue.engine.scheduling.schedules import Schedules
@@ -30,12 +30,13 @@ class Scheduler:
         heartbeat: Heartbeat,
         clock: Clock,
         announce: Callable[[OwnerId], None],
+        tools_of: ToolsOf,
     ) -> None:
         self._schedules = schedules
         self._heartbeat = heartbeat
         self._clock = clock
         self._announce = announce
-        self._firer = Firer(schedules, clock)
+        self._firer = Firer(schedules, clock, tools_of)
         self._trouble = Trouble(
             logger, "schedules wait", over="schedules go on", monotonic=clock.monotonic
         )

@@ -1,5 +1,6 @@
 """What doors and tools do with schedules: make, change, pause, run, delete and list them."""
 
+import contextlib
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
@@ -15,7 +16,7 @@ from retinue.definitions.catalog import Catalog
 from retinue.engine.following import Following
 from retinue.engine.scheduling.posting import Posting, schedule_text
 from retinue.engine.scheduling.watching import Probe, Watching
-from retinue.errors import ConflictError, RefusedError, UsageError
+from retinue.errors import ConflictError, NotFoundError, RefusedError, UsageError
 from retinue.ids import AgentId, OwnerId, ScheduleId
 from retinue.messages import clean_text
 from retinue.settings import Settings
@@ -58,13 +59,15 @@ class ScheduleChanges:
     timezone: str | UnsetType = UNSET
     catch_up: CatchUp | UnsetType = UNSET
     definition: str | UnsetType | None = UNSET
+    target: AgentId | UnsetType | None = UNSET
+    report_to: AgentId | UnsetType | None = UNSET
     watch: Watch | UnsetType | None = UNSET
     is_paused: bool | UnsetType = UNSET
 
     @property
     def is_only_pausing(self) -> bool:
         rest = (self.title, self.prompt, self.cron, self.at, self.timezone)
-        rest_too = (self.catch_up, self.definition, self.watch)
+        rest_too = (self.catch_up, self.definition, self.watch, self.target, self.report_to)
         return all(field is UNSET for field in (*rest, *rest_too))
 
 
@@ -87,6 +90,7 @@ class Schedules:
         self.posting = Posting(store=store, catalog=catalog, following=following, settings=settings)
         self.watching = Watching(probe)
         self.settings = settings
+        self.catalog = catalog
         self._agents = store
         self._clock = clock
 
@@ -149,6 +153,13 @@ class Schedules:
         for agent_id in (schedule.target, schedule.report_to):
             if agent_id is not None:
                 await self._agents.agent(schedule.owner, agent_id)
+
+    async def definition_of(self, schedule: Schedule) -> str:
+        """The definition that its maker follows now, else the one that it was made with."""
+        if schedule.made_by is not None:
+            with contextlib.suppress(NotFoundError):
+                return (await self._agents.agent(schedule.owner, schedule.made_by)).definition
+        return await self.posting.check_definition(schedule.definition)
 
     async def _first_mark(self, schedule: Schedule, now: datetime) -> Mark | None:
         if schedule.watch is None:
@@ -257,6 +268,8 @@ def _merged(before: Schedule, changes: ScheduleChanges, now: datetime) -> Schedu
         "timezone": changes.timezone,
         "catch_up": changes.catch_up,
         "definition": changes.definition,
+        "target": changes.target,
+        "report_to": changes.report_to,
         "watch": changes.watch,
         "is_paused": changes.is_paused,
     }

@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from typing import Any, cast
 
+from retinue.agents.showing import visible
 from retinue.agents.watch import Mark, Watch
 from retinue.engine.scheduling.heartbeat import Heartbeat, TaskState
 from retinue.engine.scheduling.schedules import Schedules
@@ -98,6 +99,7 @@ def _slot_view(slot: Slot) -> SlotView:
         at=slot.at,
         status=slot.status,
         reason=slot.reason,
+        difference=visible(slot.difference),
         message_id=slot.item_id,
         agent_id=slot.agent_id,
         fate=slot.fate,

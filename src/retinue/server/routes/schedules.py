@@ -13,7 +13,7 @@ from retinue.engine.scheduling.views import (
 )
 from retinue.errors import NotFoundError
 from retinue.events import HeartbeatView, ScheduleView
-from retinue.ids import LOCAL_OWNER, ScheduleId
+from retinue.ids import LOCAL_OWNER, AgentId, ScheduleId
 from retinue.server import wire
 from retinue.server.endpoints import (
     AnyEndpoint,
@@ -65,6 +65,10 @@ async def read(call: Plain) -> Response:
     return answer(await schedule_view(call.engine.schedules, call.owner, name))
 
 
+def _known(agent: str | UnsetType | None) -> AgentId | UnsetType | None:
+    return agent if agent is None or isinstance(agent, UnsetType) else known_agent_id(agent)
+
+
 async def change(call: Call[Nothing, wire.ScheduleChanges]) -> Response:
     body = call.body
     name = ScheduleId(call.parameter("schedule_id"))
@@ -76,6 +80,8 @@ async def change(call: Call[Nothing, wire.ScheduleChanges]) -> Response:
         timezone=body.timezone,
         catch_up=body.catch_up,
         definition=body.definition,
+        target=_known(body.target),
+        report_to=_known(body.report_to),
         watch=UNSET if isinstance(body.watch, UnsetType) else _watch(body.watch),
         is_paused=body.paused,
     )

@@ -1,6 +1,6 @@
 """What has to hold before an operation may change anything."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from retinue.agents.descriptor import identity_of
 from retinue.agents.fate import is_final
@@ -81,7 +81,11 @@ class Checks:
             if is_final(change.fate):
                 decided.add(change.item_id)
 
-    def can_take(self, post: Post) -> bool:
+    def taken(self, posts: Iterable[tuple[Post, bytes]]) -> list[tuple[Post, bytes]]:
+        """Leave out the notices for whom nobody is there any more."""
+        return [one for one in posts if not one[0].is_optional or self._can_take(one[0])]
+
+    def _can_take(self, post: Post) -> bool:
         """Whether the target of a notice is still there for it."""
         if isinstance(post.to, NewAgent):
             return True

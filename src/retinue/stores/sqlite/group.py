@@ -160,21 +160,22 @@ class Group:
         firing = operation.firing
         if not self._schedules.may_take(firing, self.batch):
             return None
-        keys: Claims = {}
-        posts = [
-            (post, body)
-            for post, body in operation.posts
-            if not post.is_optional or self._checks.can_take(post)
-        ]
-        for post, _ in posts:
-            self._checks.post(post, keys, set())
-        drafts: dict[int, Draft] = {}
-        receipts = [self._post(post, body, drafts) for post, body in posts]
-        for draft in drafts.values():
-            self._announce(draft)
+        receipts = self._put_in(operation.posts)
         run = receipts[0] if firing.post is not None else None
         self._schedules.take(firing, run.item.id if run else None, self.batch)
         return run
+
+    def _put_in(self, posts: Sequence[tuple[Post, bytes]]) -> list[Receipt]:
+        """Put messages of no agent's commit into inboxes; notices only where they are taken."""
+        keys: Claims = {}
+        taken = self._checks.taken(posts)
+        for post, _ in taken:
+            self._checks.post(post, keys, set())
+        drafts: dict[int, Draft] = {}
+        receipts = [self._post(post, body, drafts) for post, body in taken]
+        for draft in drafts.values():
+            self._announce(draft)
+        return receipts
 
     def _settle_request(self, operation: SettleRequest) -> Request:
         decision = operation.decision
@@ -191,6 +192,7 @@ class Group:
         line = AuditLine(action=f"request_{decision.status}", detail=detail)
         self.batch.note(entry, decision.at, [line])
         self._announce(draft)
+        self._put_in(operation.notices)
         return draft.requests[0]
 
     def _create(self, new: NewAgent) -> tuple[Agent, bool]:
@@ -213,11 +215,7 @@ class Group:
         self._checks.commit(entry, commit)
         receipts: list[Receipt] = []
         if commit.posts or commit.creates:
-            posts = [
-                (post, body)
-                for post, body in zip(commit.posts, operation.bodies, strict=True)
-                if not post.is_optional or self._checks.can_take(post)
-            ]
+            posts = self._checks.taken(zip(commit.posts, operation.bodies, strict=True))
             self._checks.targets(commit.creates, [post for post, _ in posts])
             drafts: dict[int, Draft] = {}
             for new in commit.creates:
@@ -273,7 +271,7 @@ class Group:
             entry.next_item = max(entry.next_item, item.seq + 1)
             if key is not None:
                 self._keys.take(new.owner, key, item, digest)
-        draft.requests = self._requests.make(entry, restored.requests, self.batch)
+        draft.requests = self._requests.restore(entry, restored.requests, self.batch)
         at = microseconds(new.state.updated_at)
         for out in restored.deliveries:
             row = (entry.number, out.key, out.connector, out.channel, out.text, at)

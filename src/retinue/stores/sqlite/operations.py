@@ -107,6 +107,7 @@ class SettleRequest(Operation):
     agent_id: AgentId
     decision: Decision
     body: bytes  # of the answer
+    notices: Sequence[tuple[Post, bytes]]
     name: ClassVar[str] = "request"
 
 

@@ -13,7 +13,7 @@ from retinue.agents.request import Request, RequestStatus, why_settled
 from retinue.errors import ConflictError, NotFoundError
 from retinue.ids import AgentId, OwnerId, RequestId
 from retinue.messages import clean_text
-from retinue.stores.port import NewItem
+from retinue.stores.port import NewItem, Post
 from retinue.stores.request_port import Decision, Voiding
 from retinue.stores.sqlite.batch import Batch
 from retinue.stores.sqlite.operations import Operation, SettleRequest
@@ -50,6 +50,20 @@ class KnownRequests:
             row = (request.id, entry.owner, entry.number, expires_at, _encode(request))
             batch.statements.append(("insert_request", row))
         return made
+
+    def restore(self, entry: Entry, requests: Sequence[Request], batch: Batch) -> list[Request]:
+        """Take over what the agent asked, and what became of it."""
+        asked = [
+            replace(one, status="pending", decided_at=None, decided_by="", note="", values={})
+            for one in requests
+        ]
+        made = self.make(entry, asked, batch)
+        return [
+            new
+            if old.status == "pending"
+            else self._settle(entry, replace(old, owner=new.owner, agent_id=new.agent_id), batch)
+            for old, new in zip(requests, made, strict=True)
+        ]
 
     def void(self, entry: Entry, voiding: Voiding, at: datetime, batch: Batch) -> list[Request]:
         """Close the agent's requests that are meant and still pending."""
@@ -115,6 +129,17 @@ def item_of_decision(decision: Decision) -> NewItem:
     )
 
 
+def _notices(decision: Decision) -> list[tuple[Post, bytes]]:
+    notice = decision.notice
+    if notice is None:
+        return []
+    item = NewItem(
+        id=notice.item_id, kind="system", body=notice.body, admitted_at=decision.at, silent=True
+    )
+    post = Post(to=notice.to, item=item, owner=decision.owner, is_optional=True)
+    return [(post, _encode(notice.body))]
+
+
 class Read(Protocol):
     """How the store reads."""
 
@@ -138,8 +163,8 @@ class SqliteRequests:
         asked = await self._read(_read, "request", decision.request_id, decision.owner)
         if not asked:
             raise NotFoundError(f"there is no request {decision.request_id!r}")
-        body = _encode(decision.answer)
-        operation = SettleRequest(self._future(), asked[0].agent_id, decision, body)
+        body, notices = _encode(decision.answer), _notices(decision)
+        operation = SettleRequest(self._future(), asked[0].agent_id, decision, body, notices)
         return await self._write(operation)
 
     async def get(self, owner: OwnerId, request_id: RequestId) -> Request:

@@ -100,7 +100,8 @@ class KnownSchedules:
         if firing.status is not None:
             due_at = microseconds(firing.due_at)
             self._taken.add((*key, due_at))
-            row = (*key, due_at, microseconds(firing.at), firing.status, firing.reason, item_id)
+            told = (firing.status, firing.reason, firing.difference)
+            row = (*key, due_at, microseconds(firing.at), *told, item_id)
             batch.statements.append(("insert_slot", row))
             batch.statements.append(("prune_slots", (*key, SLOTS_KEPT)))
         for name, mark in firing.marks.items():
@@ -137,7 +138,8 @@ def _restoring(kept: KeptSchedules) -> list[Statement]:
         for schedule_id, slots in by_schedule.items():
             for slot in slots:
                 times = (microseconds(slot.due_at), microseconds(slot.at))
-                row = (owner, schedule_id, *times, slot.status, slot.reason, slot.item_id)
+                told = (slot.status, slot.reason, slot.difference)
+                row = (owner, schedule_id, *times, *told, slot.item_id)
                 statements.append(("insert_slot", row))
     for owner, marks in kept.marks.items():
         for key, mark in marks.items():
@@ -321,12 +323,13 @@ def _schedule_of(row: Row) -> StoredSchedule:
 
 
 def _slot_of(row: Row) -> Slot:
-    due_at, at, status, reason, item, agent, fate, fate_reason, ended = row
+    due_at, at, status, reason, difference, item, agent, fate, fate_reason, ended = row
     return Slot(
         due_at=moment(due_at),
         at=moment(at),
         status=status,
         reason=reason,
+        difference=difference,
         item_id=item,
         agent_id=agent,
         fate=fate,

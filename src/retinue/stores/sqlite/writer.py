@@ -86,9 +86,11 @@ class Needs:
                 self.ids.add(stored.id)
                 self.identities.add((stored.owner, stored_identity(stored)))
                 self.keys.update((stored.owner, key) for key in stored_keys(stored))
-            case SettleRequest(agent_id=agent_id, decision=decision):
+            case SettleRequest(agent_id=agent_id, decision=decision, notices=notices):
                 self.ids.add(agent_id)
                 self.requests.add(decision.request_id)
+                for post, _ in notices:
+                    self._add_post(post)
             case ScheduleOperation():
                 self.schedules.append(operation)
                 if isinstance(operation, Fire):

@@ -14,7 +14,7 @@ from retinue.testing.clock import FakeClock
 from retinue.testing.kit import HELPER, Kit, SeenThings
 from retinue.tools.function import tool
 from tests.unit.engine.conftest import Start
-from tests.unit.engine.scheduling.support import ended, make, pass_time, system_texts
+from tests.unit.engine.scheduling.support import ended, make, pass_time, slots, system_texts
 from tests.unit.engine.support import calls
 
 
@@ -161,9 +161,9 @@ WATCHES = {
     ("scope", "complaint"),
     [
         ("", None),
-        ('toolAllowlist = ["schedule_create"]', "which is not among yours"),
-        ('toolDenylist = ["shell", "web_*"]', "which is not among yours"),
-        ('capabilityDenylist = ["risky"]', "which is not among yours"),
+        ('toolAllowlist = ["schedule_create"]', "do not have"),
+        ('toolDenylist = ["shell", "web_*"]', "do not have"),
+        ('capabilityDenylist = ["risky"]', "do not have"),
         ('toolApprovals = ["shell", "web_*"]', "only the operator can make such a schedule"),
     ],
 )
@@ -194,6 +194,37 @@ async def test_a_watch_may_do_only_what_the_agent_may_do_unasked(
     assert complaint in record.text
     assert repr(name) in record.text
     assert list(await kit.engine.schedules.all(LOCAL_OWNER)) == []
+
+
+@pytest.mark.parametrize("scope", ['toolDenylist = ["shell"]', 'toolApprovals = ["shell"]'])
+async def test_a_watch_that_is_no_longer_allowed_does_not_look_and_says_so(
+    start: Start, clock: FakeClock, scope: str
+) -> None:
+    async def unused() -> str:
+        """Never called: a watch only may do the same."""
+        return ""
+
+    probe = SeenThings(**{"command ls": "one"})
+    kit = await start(
+        calling("schedule_create", prompt="Look", cron="0 * * * *", watch={"command": "ls"}),
+        clock=clock,
+        collaborates=True,
+        probe=probe,
+        tools=[tool(name="shell", effect="pure")(unused)],
+    )
+    chat = await kit.agent()
+    await kit.ask(chat, "please")
+    (kit.stage.directory / "agents" / "helper.toml").write_text(f"{HELPER}{scope}\n")
+    probe.seen["command ls"] = "two"
+    before = probe.looks
+    (stored,) = await kit.engine.schedules.all(LOCAL_OWNER)
+    await pass_time(kit, clock, name=stored.schedule.id)
+    (slot,) = await slots(kit, stored.schedule.id)
+    assert slot.status == "failed"
+    assert "its watch on command ls is no longer allowed" in slot.reason
+    assert probe.looks == before
+    (told,) = await system_texts(kit, chat)
+    assert "no longer allowed" in told
 
 
 async def test_the_tools_say_what_they_may_do(start: Start) -> None:

@@ -14,6 +14,7 @@ from tests.unit.engine.scheduling.support import (
     ended,
     make,
     pass_time,
+    slots,
     statuses,
     system_texts,
 )
@@ -40,10 +41,10 @@ async def test_nothing_changed_wakes_nobody_and_a_change_wakes_with_the_differen
     await pass_time(kit, clock)
     await ended(kit)
     (text,) = await system_texts(kit, await cron_agent(kit))
-    assert text.endswith(
-        "Report.\n\nWhat changed in file notes.md:\n\n"
-        "--- before\n+++ now\n@@ -1,2 +1,2 @@\n milk\n-eggs\n+bread"
-    )
+    difference = "--- before\n+++ now\n@@ -1,2 +1,2 @@\n milk\n-eggs\n+bread"
+    assert text.endswith(f"Report.\n\nWhat changed in file notes.md:\n\n{difference}")
+    (run,) = await slots(kit)
+    assert run.difference == difference
     await pass_time(kit, clock)
     assert len(silent.requests) == 1
 

@@ -206,9 +206,26 @@ SELECT
         )
     ),
     (
-        SELECT json_group_array(json(CAST(body AS TEXT)))
+        SELECT json_group_array(json(iif(
+            status = 'pending',
+            CAST(body AS TEXT),
+            json_set(
+                CAST(body AS TEXT),
+                '$.status', status,
+                '$.decidedAt', strftime('%Y-%m-%dT%H:%M:%S', decided_at / 1000000, 'unixepoch')
+                    || printf('.%06dZ', decided_at % 1000000),
+                '$.decidedBy', decided_by,
+                '$.note', note,
+                '$.values', json(coalesce(CAST(answers AS TEXT), '{}'))
+            )
+        )))
         FROM (
-            SELECT * FROM requests WHERE agent = agents.number AND status = 'pending'
+            SELECT * FROM requests
+            WHERE agent = agents.number AND (status = 'pending' OR number > coalesce((
+                SELECT number FROM requests AS old
+                WHERE old.agent = agents.number AND old.status <> 'pending'
+                ORDER BY number DESC LIMIT 1 OFFSET 20
+            ), 0))
             ORDER BY number
         )
     )

@@ -19,8 +19,8 @@ DELETE FROM schedules WHERE owner = ?1 AND id = ?2;
 DELETE FROM slots WHERE owner = ?1 AND schedule = ?2;
 
 -- name: insert_slot
-INSERT INTO slots (owner, schedule, due_at, at, status, reason, item)
-VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)
+INSERT INTO slots (owner, schedule, due_at, at, status, reason, difference, item)
+VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)
 ON CONFLICT (owner, schedule, due_at) DO NOTHING;
 
 -- name: prune_slots
@@ -53,8 +53,8 @@ SELECT
         WHERE run.owner = schedules.owner AND run.schedule = schedules.id
             AND items.ended_at IS NULL
     ),
-    slots.due_at, slots.at, slots.status, slots.reason, slots.item, agents.id, items.fate,
-    items.reason, items.ended_at
+    slots.due_at, slots.at, slots.status, slots.reason, slots.difference, slots.item,
+    agents.id, items.fate, items.reason, items.ended_at
 FROM schedules
 LEFT JOIN slots ON
     slots.owner = schedules.owner AND slots.schedule = schedules.id AND slots.due_at = (
@@ -77,8 +77,8 @@ SELECT min(next_at) FROM schedules WHERE next_at > ?1;
 
 -- name: slots
 SELECT
-    slots.due_at, slots.at, slots.status, slots.reason, slots.item, agents.id, items.fate,
-    items.reason, items.ended_at
+    slots.due_at, slots.at, slots.status, slots.reason, slots.difference, slots.item,
+    agents.id, items.fate, items.reason, items.ended_at
 FROM slots
 LEFT JOIN items ON items.id = slots.item
 LEFT JOIN agents ON agents.number = items.agent
@@ -99,7 +99,7 @@ SELECT key, body FROM marks WHERE owner = ?1 ORDER BY key;
 SELECT revision, next_at, body FROM schedules ORDER BY owner, id;
 
 -- name: kept_slots
-SELECT owner, schedule, due_at, at, status, reason, item
+SELECT owner, schedule, due_at, at, status, reason, difference, item
 FROM slots AS kept
 WHERE due_at >= coalesce((
     SELECT due_at FROM slots AS other
