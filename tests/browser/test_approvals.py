@@ -60,6 +60,21 @@ def test_a_permission_allowed_in_one_window_is_seen_in_the_other_at_once(visit: 
     assert one.trouble == other.trouble == []
 
 
+def test_escape_does_not_take_back_what_waits_for_a_decision(visit: Visit) -> None:
+    window = visit()
+    window.begin()
+    window.say(ASK)
+    expect(cards(window)).to_contain_text("@network")
+    window.message.press("Escape")
+    window.log.press("Escape")
+    cards(window).get_by_role("button", name="Allow").click()
+    expect(cards(window)).to_contain_text("Allowed by you")
+    expect(window.answers().last).to_contain_text("@network")
+    window.say(ASK.replace("@network", "@tool:weigh"))
+    expect(window.answers().last).to_contain_text("runs without asking")
+    assert window.trouble == []
+
+
 def test_the_inbox_holds_what_every_agent_asks_and_then_what_was_decided(
     visit: Visit, house: House
 ) -> None:

@@ -67,6 +67,41 @@ def test_a_schedule_is_made_run_paused_changed_and_deleted(visit: Visit) -> None
     assert window.trouble == []
 
 
+def test_what_is_watched_where_it_is_done_and_who_is_told_can_be_edited(
+    visit: Visit, house: House
+) -> None:
+    notes = house.project / "watched.md"
+    notes.write_text("milk\n")
+    chat = house.begin("assistant", "Where it is told")
+    window = visit("/#/schedules")
+    form = fill_in(window, "Watched", "* * * * *")
+    form.get_by_label("Who is told the result").select_option(chat)
+    form.get_by_label("What is watched").select_option("file")
+    form.get_by_role("button", name="Create").click()
+    expect(form.get_by_role("alert")).to_contain_text("Say what to look at.")
+    form.get_by_label("Only when this has changed").fill("watched.md")
+    form.get_by_role("button", name="Create").click()
+    card = schedule(window, "Watched")
+    expect(card).to_contain_text("watched.md")
+    (made,) = [
+        s for s in house.call("GET", "/api/schedules")["schedules"] if s["title"] == "Watched"
+    ]
+    assert (made["reportTo"], made["watch"]["what"]) == (chat, "watched.md")
+
+    card.get_by_role("button", name="Actions for Watched").click()
+    window.page.get_by_role("menuitem", name="Edit").click()
+    change = window.page.get_by_role("form", name="Change Watched")
+    expect(change.get_by_label("Only when this has changed")).to_have_value("watched.md")
+    change.get_by_label("Where it is done").select_option(chat)
+    change.get_by_label("What is watched").select_option("")
+    change.get_by_role("button", name="Save").click()
+    expect(change).to_have_count(0)
+    changed = house.call("GET", f"/api/schedules/{made['id']}")
+    assert (changed["target"], changed["reportTo"], changed["watch"]) == (chat, None, None)
+    house.call("DELETE", f"/api/schedules/{made['id']}")
+    assert window.trouble == []
+
+
 def test_a_change_from_elsewhere_shows_by_itself_and_a_failed_run_says_why(
     visit: Visit, house: House
 ) -> None:
