@@ -66,13 +66,13 @@ def _declare(
 ) -> Declaration:
     caller = sys._getframe(2)  # pyright: ignore[reportPrivateUsage]
     file, line = caller.f_code.co_filename, caller.f_lineno
-    unknown = tidy(shape, fields).unknown
-    if unknown:
-        raise DefinitionError(unknown[0].message, file=file, field=unknown[0].path, line=line)
     declaration = Declaration(kind=kind, fields=fields, line=line)
     collected = _collected.get()
     if collected is not None:
-        collected.append(declaration)
+        collected.append(declaration)  # whoever reads the file looks at its fields, all of them
+        return declaration
+    for unknown in tidy(shape, fields).unknown:
+        raise DefinitionError(unknown.message, file=file, field=unknown.path, line=line)
     return declaration
 
 

@@ -67,13 +67,12 @@ def build_definition(
     _check_exposure(draft, report)
     _check_lists(shape, materials.references, report)
     check_models(shape, materials.references, report)
-    if report.has_errors:
-        return None
-    side_a = _side("side_a", shape.side_a or SideShape(), draft, materials, report)
-    side_b = None
+    side_a = side_b = None
+    if shape.type != "dual_ai" or shape.side_a is not None:
+        side_a = _side("side_a", shape.side_a or SideShape(), draft, materials, report)
     if shape.type == "dual_ai" and shape.side_b is not None:
         side_b = _side("side_b", shape.side_b, draft, materials, report)
-    if side_a is None or report.has_errors:
+    if side_a is None:
         return None
     definition = _definition(draft, side_a, side_b)
     _check_bindings(definition, materials.references, report)
@@ -186,7 +185,8 @@ def _prompt(
             report.error((side, "prompt"), "is required")
             return None
         return _inline_prompt(draft, materials, report)
-    if draft.shape.system_prompt is not None and side == "side_a":
+    is_dual = draft.shape.type == "dual_ai"
+    if draft.shape.system_prompt is not None and side == "side_a" and not is_dual:
         report.error(("system_prompt",), f"is given beside sideA.prompt ({shape.prompt!r})")
     prompt = materials.prompts.get(shape.prompt)
     if prompt is None:

@@ -62,12 +62,19 @@ class Report:
 
 @dataclass(slots=True, kw_only=True)
 class Drafts:
-    """All drafts of a project, by name."""
+    """All drafts of a project, by name.
+
+    Failing ones have unknown keys: they are not used, but looked at for whatever else is wrong.
+    """
 
     definitions: dict[str, Draft[DefinitionShape]] = field(
         default_factory=dict[str, Draft[DefinitionShape]]
     )
     prompts: dict[str, Draft[PromptShape]] = field(default_factory=dict[str, Draft[PromptShape]])
+    failing_definitions: list[Draft[DefinitionShape]] = field(
+        default_factory=list[Draft[DefinitionShape]]
+    )
+    failing_prompts: list[Draft[PromptShape]] = field(default_factory=list[Draft[PromptShape]])
     problems: list[LoadProblem] = field(default_factory=list[LoadProblem])
 
 
@@ -78,13 +85,12 @@ def draft(entries: Iterable[Entry]) -> Drafts:
     drafts.problems.extend(problem for entry in everything for problem in entry.problems)
     templates = _templates(everything, drafts.problems)
     for entry in everything:
-        if not entry.is_sound:
-            continue
         if entry.kind == "prompt":
-            _keep(drafts.prompts, _drafted(PromptShape, entry, {}, drafts.problems), drafts)
+            prompt = _drafted(PromptShape, entry, {}, drafts.problems)
+            _keep(drafts.prompts, drafts.failing_prompts, prompt, drafts.problems)
         elif entry.kind == "definition":
             made = _drafted(DefinitionShape, entry, templates, drafts.problems)
-            _keep(drafts.definitions, made, drafts)
+            _keep(drafts.definitions, drafts.failing_definitions, made, drafts.problems)
     return drafts
 
 
@@ -123,6 +129,9 @@ def _drafted(
         where = "" if error.file == entry.file else f" (in {error.file})"
         report = Report(entry=entry, spelling=entry.spelling)
         report.error(("extends",), error.reason + where)
+        for complaint in check(shape, tidy(shape, entry.table).table, entry.spelling).errors:
+            if not complaint.is_missing and complaint.path != "extends":
+                report.error_at(complaint.path, complaint.message)
         problems.extend(report.problems)
         return None
     report = Report(entry=entry, spelling=inherited.spelling)
@@ -146,15 +155,23 @@ def _check_name(entry: Entry, report: Report) -> None:
         report.error(("name",), f"{expected}, got {entry.name!r}")
 
 
-def _keep(kept: dict[str, Draft[ShapeT]], made: Draft[ShapeT] | None, drafts: Drafts) -> None:
+def _keep(
+    kept: dict[str, Draft[ShapeT]],
+    failing: list[Draft[ShapeT]],
+    made: Draft[ShapeT] | None,
+    problems: list[LoadProblem],
+) -> None:
     if made is None:
+        return
+    if not made.entry.is_sound:
+        failing.append(made)
         return
     first = kept.setdefault(made.name, made)
     if first is not made:
         report = Report(entry=made.entry, spelling=made.spelling)
         where = _place(first.entry)
         report.error(("name",), f"{made.name!r} is defined in {where} already")
-        drafts.problems.extend(report.problems)
+        problems.extend(report.problems)
 
 
 def _place(entry: Entry) -> str:

@@ -1,6 +1,6 @@
 """Links the files of a project: all of them together, because they name each other."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 
 from retinue.definitions.definition import Definition
@@ -70,7 +70,27 @@ def load(
         problems.extend(report.problems)
         if definition is not None:
             definitions[name] = definition
-    return Loaded(definitions=definitions, prompts=prompts, problems=tuple(problems))
+    problems.extend(_problems_of_failing(drafts, materials))
+    return Loaded(definitions=definitions, prompts=prompts, problems=_by_file(problems))
+
+
+def _problems_of_failing(drafts: Drafts, materials: Materials) -> Iterator[LoadProblem]:
+    for prompt in drafts.failing_prompts:
+        report = _report(prompt)
+        build_prompt(prompt, materials.passages, materials.references, report)
+        yield from report.problems
+    for definition in drafts.failing_definitions:
+        report = _report(definition)
+        build_definition(definition, materials, report)
+        yield from report.problems
+
+
+def _by_file(problems: Iterable[LoadProblem]) -> tuple[LoadProblem, ...]:
+    """Bring a file's problems together: causes still come before what follows from them."""
+    files: dict[str, list[LoadProblem]] = {}
+    for problem in problems:
+        files.setdefault(problem.file, []).append(problem)
+    return tuple(problem for found in files.values() for problem in found)
 
 
 def _report(made: Draft[DefinitionShape] | Draft[PromptShape]) -> Report:

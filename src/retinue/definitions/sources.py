@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
-from typing import Literal, cast
+from typing import Literal, TypeGuard, cast
 
 import msgspec
 
@@ -97,7 +97,7 @@ class _Contents:
     """All tables of a file, and what there is to say about the rest of it."""
 
     found: tuple[_Found, ...]
-    warnings: tuple[LoadProblem, ...] = ()
+    problems: tuple[LoadProblem, ...] = ()
 
 
 def read_source(path: Path, place: Place, folder: Folder) -> SourceFile:
@@ -107,20 +107,22 @@ def read_source(path: Path, place: Place, folder: Folder) -> SourceFile:
         return SourceFile(file=file, folder=folder, problems=_not_read(path, file, folder))
     try:
         contents = _contents(path, file, folder)
-        for found in contents.found:
-            _refuse_half_characters(found, file)
+        half = {id(found): _half_character(found, file) for found in contents.found}
     except DefinitionError as error:
-        problem = LoadProblem(file=file, field=error.field, line=error.line, message=error.reason)
-        return SourceFile(file=file, folder=folder, problems=(problem,))
+        return SourceFile(file=file, folder=folder, problems=(_problem_of(error),))
     except RecursionError:
         problem = LoadProblem(file=file, message="is nested too deeply")
         return SourceFile(file=file, folder=folder, problems=(problem,))
     return SourceFile(
         file=file,
         folder=folder,
-        entries=tuple(_entry(found, file) for found in contents.found),
-        problems=contents.warnings,
+        entries=tuple(_entry(found, file) for found in contents.found if not half[id(found)]),
+        problems=(*contents.problems, *filter(None, half.values())),
     )
+
+
+def _problem_of(error: DefinitionError) -> LoadProblem:
+    return LoadProblem(file=error.file, field=error.field, line=error.line, message=error.reason)
 
 
 def shown_path(path: Path, place: Place) -> str:
@@ -157,7 +159,7 @@ def _contents(path: Path, file: str, folder: Folder) -> _Contents:
         if folder.kind == "definition" and _COLLECTION_KEYS & table.keys():
             return _collection(table, file)
     found = _Found(kind=folder.kind, table=table, default_name=path.stem)
-    return _Contents(found=(found,), warnings=warnings)
+    return _Contents(found=(found,), problems=warnings)
 
 
 def _bytes(path: Path, file: str) -> bytes:
@@ -185,28 +187,33 @@ def _collection(table: Table, file: str) -> _Contents:
     if not isinstance(agents, list | tuple):
         raise DefinitionError("expected a list", file=file, field="agents")
     found: list[_Found] = []
+    problems: list[LoadProblem] = []
     for at, agent in enumerate(cast("Iterable[object]", agents)):
         prefix = f"agents[{at}]"
-        found.append(_Found(kind="definition", table=_as_table(agent, file, prefix), prefix=prefix))
-    templates = _as_table(table.get("templates", {}), file, "templates")
-    for name, value in templates.items():
-        prefix = f"templates.{name}"
-        template = _as_table(value, file, prefix)
-        found.append(_Found(kind="template", table=template, prefix=prefix, default_name=name))
+        if _is_table(agent, file, prefix, problems):
+            found.append(_Found(kind="definition", table=agent, prefix=prefix))
+    templates = table.get("templates", {})
+    if _is_table(templates, file, "templates", problems):
+        for name, value in templates.items():
+            prefix = f"templates.{name}"
+            if _is_table(value, file, prefix, problems):
+                found.append(_Found(kind="template", table=value, prefix=prefix, default_name=name))
     message = "is ignored beside agents and templates; settings stand in retinue.toml"
-    return _Contents(
-        found=tuple(found),
-        warnings=tuple(
-            LoadProblem(file=file, field=key, message=message, severity="warning")
-            for key in sorted(table.keys() - _COLLECTION_KEYS)
-        ),
-    )
+    problems += [
+        LoadProblem(file=file, field=key, message=message, severity="warning")
+        for key in sorted(table.keys() - _COLLECTION_KEYS)
+    ]
+    return _Contents(found=tuple(found), problems=tuple(problems))
 
 
-def _as_table(value: object, file: str, prefix: str) -> Table:
-    if not isinstance(value, Mapping):
-        raise DefinitionError("expected a table", file=file, field=prefix)
-    return cast("Table", value)
+def _is_table(
+    value: object, file: str, field: str, problems: list[LoadProblem]
+) -> TypeGuard[Table]:
+    """Tell whether it is one, and the author when it is not."""
+    if isinstance(value, Mapping):
+        return True
+    problems.append(LoadProblem(file=file, field=field, message="expected a table"))
+    return False
 
 
 def _empty_allowlists(table: Table, file: str) -> Iterator[LoadProblem]:
@@ -217,13 +224,14 @@ def _empty_allowlists(table: Table, file: str) -> Iterator[LoadProblem]:
             yield LoadProblem(file=file, field=str(key), message=message, severity="warning")
 
 
-def _refuse_half_characters(found: _Found, file: str) -> None:
+def _half_character(found: _Found, file: str) -> LoadProblem | None:
     """Refuse lone surrogates, which no encoder takes: not the store's, nor a provider's."""
     try:
         msgspec.json.encode(found.table, enc_hook=str)
-    except UnicodeEncodeError as error:
+    except UnicodeEncodeError:
         message = "holds half a character (a lone surrogate)"
-        raise DefinitionError(message, file=file, field=found.prefix, line=found.line) from error
+        return LoadProblem(file=file, field=found.prefix, line=found.line, message=message)
+    return None
 
 
 def _entry(found: _Found, file: str) -> Entry:

@@ -198,3 +198,50 @@ def test_one_broken_file_leaves_the_others_alone(project: Project) -> None:
     catalog = project.catalog()
 
     assert [one.name for one in catalog.definitions()] == ["fine"]
+
+
+EVERYTHING_AT_ONCE = [
+    (
+        "a.toml",
+        'modle = "x"\nuiVisible = 3\nsideA = {prompt = 5}\n',
+        ["modle", "sideA.prompt", "uiVisible"],
+    ),
+    (
+        "a.md",
+        "---\nbogus: 1\nuiVisible: 3\n---\n{{include missing}}\n",
+        ["bogus", "uiVisible"],
+    ),
+    (
+        "a.md",
+        "---\nbogus: 1\nsideA: {stopTool: t}\ntoolDenylist: [t]\n---\n{{include missing}}\n",
+        ["bogus", "systemPrompt", "sideA.stopTool"],
+    ),
+    (
+        "a.json",
+        '{"agents": [5, {"name": "b", "bogus": 1}, {"color": 1}], "templates": {"t": 1}}',
+        ["agents[0]", "templates.t", "agents[1].bogus", "agents[2].color", "agents[2].name"],
+    ),
+    (
+        "a.py",
+        "from retinue import define_agent\n"
+        "define_agent(name='b', bogus=1, ui_visible=3)\n"
+        "define_agent(name='c', model=1)\n",
+        ["bogus", "ui_visible", "model"],
+    ),
+    ("a.toml", 'extends = "missing"\nuiVisible = 3\n', ["extends", "uiVisible"]),
+    (
+        "a.toml",
+        'type = "dual_ai"\nsystemPrompt = "x"\nsideB = {prompt = "missing"}\n',
+        ["sideA", "systemPrompt", "sideB.prompt"],
+    ),
+]
+
+
+@pytest.mark.parametrize(("file", "text", "fields"), EVERYTHING_AT_ONCE)
+def test_everything_wrong_with_a_file_is_told_at_once(
+    project: Project, file: str, text: str, fields: list[str]
+) -> None:
+    project.write(f"agents/{file}", text)
+    told = [problem for problem in project.catalog().errors() if problem.is_error]
+    assert [problem.field for problem in told] == fields
+    assert {problem.file for problem in told} == {f"agents/{file}"}
