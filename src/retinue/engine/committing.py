@@ -14,7 +14,7 @@ from retinue.engine.subagents.registry import follow_children
 from retinue.engine.warm import Draft, Warm
 from retinue.errors import StoreFullError
 from retinue.failpoints import IS_ARMED, reach
-from retinue.stores.port import Commit, Store
+from retinue.stores.port import Commit, Receipt, Store
 
 ResultT = TypeVar("ResultT")
 
@@ -71,6 +71,21 @@ class Committer:
                     self.space.lose(warm.id, draft.records)
                     raise
                 await self.space.pause()
+
+    async def begin(self, warm: Warm, draft: Draft) -> Receipt:
+        """Commit an item's admission with its beginning; a repeat changes nothing."""
+        try:
+            reach("begin:before")
+            committed = await self._store.commit(warm.commit_of(draft))
+            reach("begin:after")
+        except StoreFullError as error:
+            self.space.refused(error)
+            raise
+        receipt = committed.receipts[0]
+        if not receipt.is_repeat:
+            warm.running[receipt.item.id] = receipt.item
+            warm.apply(draft)
+        return receipt
 
     async def commit_now(self, warm: Warm, draft: Draft, name: str) -> None:
         """Commit what can be asked for again. Raises `StoreFullError`: then nothing happened."""

@@ -20,6 +20,10 @@ class Dispatch(Protocol):
 
     def begin(self, run: Run) -> None: ...
 
+    def is_free(self, agent_id: AgentId, priority: Priority) -> bool:
+        """Whether the agent is at rest and would run at once if it were woken."""
+        ...
+
     def wake(self, agent_id: AgentId, priority: Priority) -> None: ...
 
     def wake_later(self, agent_id: AgentId, priority: Priority, seconds: float) -> None: ...
@@ -51,6 +55,10 @@ class LocalDispatch:
 
     def begin(self, run: Run) -> None:
         self._run = run
+
+    def is_free(self, agent_id: AgentId, priority: Priority) -> bool:
+        is_at_rest = self._run is not None and agent_id not in self._awake
+        return is_at_rest and self._lanes[priority].free > 0
 
     def wake(self, agent_id: AgentId, priority: Priority) -> None:
         if self._run is None:

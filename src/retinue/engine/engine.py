@@ -2,7 +2,6 @@
 
 import asyncio
 import logging
-from collections import OrderedDict
 from collections.abc import AsyncIterator, Mapping, Sequence
 from itertools import chain
 from typing import Any, Literal
@@ -21,12 +20,14 @@ from retinue.agents.inbox import Item, Sender
 from retinue.agents.state import AgentState
 from retinue.engine.actions import CONTROLS
 from retinue.engine.admission import checked_text, configured_definition, new_message
+from retinue.engine.arriving import Arrivals
 from retinue.engine.chats import Chats
 from retinue.engine.delivery import Outbox
 from retinue.engine.dispatch import Dispatch, LocalDispatch, Priority
 from retinue.engine.feed import Feed
 from retinue.engine.following import Following
 from retinue.engine.limits import limits_of
+from retinue.engine.memory import Memory
 from retinue.engine.outcomes import Outcome, Outcomes
 from retinue.engine.requests import Requests
 from retinue.engine.roster import Roster
@@ -47,7 +48,7 @@ from retinue.engine.warm import (
     Terminate,
     Warm,
 )
-from retinue.engine.wiring import World, make_runner, make_schedules, make_toolbox
+from retinue.engine.wiring import Parts, World, make_runner, make_schedules, make_toolbox
 from retinue.errors import (
     BusyError,
     FencedError,
@@ -87,7 +88,7 @@ class Engine:
         self._clock = world.clock
         self._limits = limits
         self._trees = world.trees
-        self._warm: OrderedDict[AgentId, Warm] = OrderedDict()
+        self._warm = Memory(limits.warm_bytes)
         self._feed = Feed(world.store, self._is_in_memory)
         self.requests = Requests(world.store, world.clock)
         self._outbox = Outbox(world.store, world.connectors, world.clock)
@@ -97,17 +98,25 @@ class Engine:
         self._trials = Trials(self._dispatch.wake)
         self._roster = Roster(world.store, world.catalog)
         self.environment = world.environment
+        self._outcomes = Outcomes(world.store)
+        self._arrivals = Arrivals(self._dispatch, self._outcomes, limits)
         self._runner = make_runner(
-            world, limits, self._feed, self.following, self.toolbox, self._outbox, self._roster
+            world,
+            limits,
+            Parts(
+                feed=self._feed,
+                following=self.following,
+                toolbox=self.toolbox,
+                outbox=self._outbox,
+                roster=self._roster,
+                arrivals=self._arrivals,
+            ),
         )
         self._running: set[AgentId] = set()
         self._commands: dict[AgentId, list[Command]] = {}
         self._arrived: dict[AgentId, list[Item]] = {}  # while the agent was being loaded
-        self._outcomes = Outcomes(world.store)
         self._chats = Chats(world.store, world.connectors)
         self._crashed: set[AgentId] = set()
-        self._weights: dict[AgentId, int] = {}
-        self._warm_bytes = 0
         self._watcher: asyncio.Task[None] | None = None
         self._unlisten = world.store.listen(self._follow)
         self.heartbeat = Heartbeat(self.schedules, world.store, world.clock, self.reset)
@@ -145,6 +154,7 @@ class Engine:
         await asyncio.wait({ending}, timeout=patience)
         self._break_off(including_tools=True)
         await ending
+        self._arrivals.close()
         await self._outbox.stop()
         await self.requests.stop()
         self._unlisten()
@@ -234,7 +244,10 @@ class Engine:
             at=self._clock.now(),
             route=chat.route if chat is not None else None,
         )
-        return await self.store.admit(Post(to=target, item=item, owner=owner), offset=offset)
+        post = Post(to=target, item=item, owner=owner)
+        warm = self._warm.get(target) if isinstance(target, str) and offset is None else None
+        receipt = await self._arrivals.offer(warm, _priority(warm), post) if warm else None
+        return receipt or await self.store.admit(post, offset=offset)
 
     async def outcome(self, owner: OwnerId, item_id: ItemId, *, wait_seconds: float = 0) -> Outcome:
         """What became of an item, waiting for its end at most that long."""
@@ -395,8 +408,9 @@ class Engine:
             await self._after_defect(agent_id)
         finally:
             self._running.discard(agent_id)
+            self._arrivals.turn_away(agent_id)
             self._trials.end(agent_id)
-            self._cool_down(agent_id)
+            self._warm.cool_down(agent_id, self._running)
 
     async def _may_run(self, warm: Warm) -> bool:
         """A turn in which processes died waits until no other such turn runs; commands do not."""
@@ -448,22 +462,6 @@ class Engine:
                 await self._runner.note_crash(warm)
         self._warm.move_to_end(agent_id)
         return warm
-
-    def _cool_down(self, agent_id: AgentId) -> None:
-        """Let the agents that were used longest ago go, when all together take too much memory."""
-        warm = self._warm.get(agent_id)
-        weight = warm.weight if warm else 0
-        self._warm_bytes += weight - self._weights.pop(agent_id, 0)
-        if weight:
-            self._weights[agent_id] = weight
-        if self._warm_bytes > self._limits.warm_bytes:
-            resting = [a for a in self._warm if a not in self._running]
-            for oldest in resting:
-                if self._warm_bytes <= self._limits.warm_bytes:
-                    break
-                if not self._warm[oldest].commands:
-                    del self._warm[oldest]
-                    self._warm_bytes -= self._weights.pop(oldest, 0)
 
     async def _target(
         self, owner: OwnerId, descriptor: Descriptor, definition: str | None

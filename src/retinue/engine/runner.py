@@ -35,6 +35,7 @@ from retinue.engine.actions import (
     next_action,
     runnable_calls,
 )
+from retinue.engine.arriving import Arrival, Arrivals, arriving_item
 from retinue.engine.calling import ModelCaller
 from retinue.engine.committing import Committer, Interrupted
 from retinue.engine.equipment import Equipment
@@ -53,7 +54,13 @@ from retinue.engine.warm import (
     Terminate,
     Warm,
 )
-from retinue.errors import ConflictError, StoreError, TerminatedError
+from retinue.errors import (
+    ConflictError,
+    FencedError,
+    RetinueError,
+    StoreError,
+    TerminatedError,
+)
 from retinue.stores.port import Store
 from retinue.tools.port import FileTrees, Tool
 
@@ -89,7 +96,9 @@ class Runner:
         caller: ModelCaller,
         tools: ToolRunner,
         trees: FileTrees,
+        arrivals: Arrivals,
     ) -> None:
+        self._arrivals = arrivals
         self._store = store
         self._clock = clock
         self._committer = committer
@@ -128,12 +137,38 @@ class Runner:
         """Work until the agent rests; gives the seconds after which to wake it again, if any."""
         if self.is_suspect(warm):
             await self._put_on_trial(warm, True)
+        arrival = self._arrivals.take(warm.id)
+        if arrival is not None:
+            await self._take_in(warm, arrival)
         seconds = await self._work(warm)
         if self._committer.is_stopping and warm.history.open_calls and not warm.is_in_doubt:
             await self._note_unbegun(warm)
         if warm.state.turn is not None and warm.state.turn.on_trial and not warm.is_deleted:
             await self._put_on_trial(warm, False)
         return seconds
+
+    async def _take_in(self, warm: Warm, arrival: Arrival) -> None:
+        """Begin with a message that nothing comes before; else it is admitted as usual."""
+        post = arrival.post
+        is_short = self._committer.space.is_short
+        if self.is_stopping or is_short or not self._arrivals.can_begin(warm, post):
+            arrival.settle(None)
+            return
+        draft = self._committer.draft(warm)
+        steps.drained(draft, [arriving_item(warm.id, post)])
+        draft.begins = post
+        try:
+            receipt = await self._committer.begin(warm, draft)
+        except FencedError:
+            arrival.settle(None)
+            raise
+        except RetinueError as error:
+            arrival.settle(error)
+        except BaseException:
+            arrival.settle(StoreError("nobody knows whether the message was stored"))
+            raise
+        else:
+            self._arrivals.taken(arrival, receipt)
 
     async def _put_on_trial(self, warm: Warm, on_trial: bool) -> None:
         draft = self._committer.draft(warm)

@@ -136,6 +136,8 @@ class Draft(Struct):
     lifecycle: Lifecycle | None = None
     definition: str | None = None  # another one from here on
 
+    begins: Post | None = None
+
     def add(self, record: RecordT) -> RecordT:
         """Stamp a record with its place and time."""
         seq = self.next_seq + len(self.records)
@@ -265,6 +267,7 @@ class Warm:
             agent_id=self.id,
             epoch=self.epoch,
             at=draft.at,
+            begins=draft.begins,
             state=draft.state if draft.state is not self.state else None,
             records=draft.records,
             context_from=draft.context_from,

@@ -7,6 +7,7 @@ from random import Random
 from retinue.clock import Clock
 from retinue.definitions.catalog import Catalog
 from retinue.engine.approving import Approvals
+from retinue.engine.arriving import Arrivals
 from retinue.engine.calling import ModelCaller
 from retinue.engine.collaboration.services import Services
 from retinue.engine.collaboration.toolbox import CollaborationToolbox
@@ -96,15 +97,19 @@ def _services(world: World, limits: Limits) -> Services:
     )
 
 
-def make_runner(
-    world: World,
-    limits: Limits,
-    feed: Feed,
-    following: Following,
-    toolbox: Toolbox,
-    outbox: Outbox,
-    roster: Roster,
-) -> Runner:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Parts:
+    """What the engine and its runner both work with."""
+
+    feed: Feed
+    following: Following
+    toolbox: Toolbox
+    outbox: Outbox
+    roster: Roster
+    arrivals: Arrivals
+
+
+def make_runner(world: World, limits: Limits, parts: Parts) -> Runner:
     committer = Committer(
         store=world.store,
         clock=world.clock,
@@ -114,24 +119,24 @@ def make_runner(
             limits=limits,
             completions=Completions(store=world.store, trees=world.trees, catalog=world.catalog),
         ),
-        outbox=outbox,
+        outbox=parts.outbox,
         space=Space(world.store, world.clock),
     )
     equipment = Equipment(
         planner=Planner(world.catalog, world.settings.model, make_own_tools(world, limits)),
-        following=following,
-        toolbox=toolbox,
+        following=parts.following,
+        toolbox=parts.toolbox,
         models=world.models,
         clock=world.clock,
         limits=limits,
-        roster=roster,
+        roster=parts.roster,
     )
     room = RoomMaker(committer=committer, equipment=equipment)
     caller = ModelCaller(
         committer=committer,
         equipment=equipment,
         room=room,
-        feed=feed,
+        feed=parts.feed,
         trees=world.trees,
         clock=world.clock,
         random=world.random,
@@ -143,7 +148,7 @@ def make_runner(
             trees=world.trees, clock=world.clock, limits=limits, environment=world.environment
         ),
         approvals=Approvals(Desk(world.store, world.clock, limits)),
-        feed=feed,
+        feed=parts.feed,
     )
     return Runner(
         store=world.store,
@@ -153,5 +158,6 @@ def make_runner(
         room=room,
         caller=caller,
         tools=tools,
+        arrivals=parts.arrivals,
         trees=world.trees,
     )

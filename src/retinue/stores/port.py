@@ -131,6 +131,7 @@ class Commit(Struct, frozen=True, kw_only=True):
     records: Sequence[AnyRecord] = ()  # stamped: seq continues the history without a gap
     context_from: int | None = None  # records before this seq are no longer needed to go on
     fates: Sequence[FateChange] = ()
+    begins: Post | None = None  # an item of its own that is admitted first; `fates` may name it
     posts: Sequence[Post] = ()
     creates: Sequence[NewAgent] = ()
     redescribed: Sequence[Redescription] = ()
@@ -143,7 +144,11 @@ class Commit(Struct, frozen=True, kw_only=True):
 
 
 class Committed(Struct, frozen=True, kw_only=True):
-    """The cursor of the change and what became of the posts that were not dropped, in order."""
+    """The cursor of the change and what became of the posts that were not dropped, in order.
+
+    When the key of `Commit.begins` was used before, its receipt is a repeat, and the only thing
+    that came of the commit.
+    """
 
     cursor: int
     receipts: Sequence[Receipt] = ()

@@ -36,6 +36,7 @@ from retinue.stores.port import (
     Redescription,
     Store,
 )
+from retinue.testing.store_beginning_contract import StoreBeginningContract
 from retinue.testing.store_reading_contract import StoreReadingContract
 from retinue.testing.store_samples import (
     START,
@@ -52,7 +53,7 @@ from retinue.testing.store_samples import (
 replace = msgspec.structs.replace
 
 
-class StoreContract(StoreReadingContract):
+class StoreContract(StoreBeginningContract, StoreReadingContract):
     """Override `store` with a fixture that opens an empty one, and `reopened` if it can restart."""
 
     @pytest.fixture

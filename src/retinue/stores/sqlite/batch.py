@@ -7,6 +7,8 @@ from typing import Any
 
 import msgspec
 
+from retinue.agents.inbox import Item
+from retinue.ids import OwnerId
 from retinue.stores.port import AuditLine
 from retinue.stores.sqlite.queries import WRITING
 from retinue.stores.sqlite.rows import microseconds
@@ -64,6 +66,35 @@ class Batch:
         for line in lines:
             detail = _encode(line.detail).decode()
             self.audit.append((entry.id, entry.owner, microseconds(at), line.action, detail))
+
+    def add_item(
+        self,
+        number: int,
+        entry: Entry,
+        item: Item,
+        body: bytes,
+        key: tuple[OwnerId, str | None, str],
+    ) -> None:
+        owner, dedupe_key, digest = key if key[1] is not None else (None, None, None)
+        self.items.append(
+            (
+                number,
+                item.id,
+                entry.number,
+                item.seq,
+                item.kind,
+                1 if item.silent else 0,
+                microseconds(item.admitted_at),
+                item.fate,
+                item.reason,
+                item.reply_seq,
+                None if item.ended_at is None else microseconds(item.ended_at),
+                owner,
+                dedupe_key,
+                digest,
+                *self.bodies.add(body),
+            )
+        )
 
     @property
     def is_empty(self) -> bool:

@@ -75,8 +75,10 @@ class Checks:
                 )
             expected += 1
         decided: set[str] = set()
+        begun = None if commit.begins is None else commit.begins.item.id
         for change in commit.fates:
-            if change.item_id not in entry.open or change.item_id in decided:
+            is_open = change.item_id in entry.open or change.item_id == begun
+            if not is_open or change.item_id in decided:
                 raise ConflictError(f"item {change.item_id!r} of {entry.id!r} is not open")
             if is_final(change.fate):
                 decided.add(change.item_id)

@@ -213,20 +213,22 @@ class Group:
         commit = operation.commit
         entry = self._checks.existing(commit.agent_id)
         self._checks.commit(entry, commit)
-        receipts: list[Receipt] = []
+        draft, receipts = Draft(entry), list[Receipt]()
+        if commit.begins is not None and operation.begun is not None:
+            receipts.append(self._begin(draft, commit.begins, operation.begun))
+            if receipts[0].is_repeat:
+                return Committed(cursor=self._counters.cursor, receipts=receipts)
         if commit.posts or commit.creates:
             posts = self._checks.taken(zip(commit.posts, operation.bodies, strict=True))
             self._checks.targets(commit.creates, [post for post, _ in posts])
-            drafts: dict[int, Draft] = {}
+            drafts = {entry.number: draft}
             for new in commit.creates:
                 self._find_or_create(new, drafts)
             for post, body in posts:
                 receipts.append(self._post(post, body, drafts))
-            draft = drafts.pop(entry.number, None) or Draft(entry)
+            del drafts[entry.number]
             for other in drafts.values():
                 self._announce(other)
-        else:
-            draft = Draft(entry)
         self._append(entry, operation.records)
         draft.records = commit.records
         for change in commit.fates:
@@ -292,6 +294,14 @@ class Group:
 
     # -- changing
 
+    def _begin(self, draft: Draft, post: Post, body: bytes) -> Receipt:
+        """Admit an item whose fate follows in the same commit."""
+        self._checks.post(post, {}, set())
+        receipt = self._post(post, body, {draft.entry.number: draft})
+        draft.items.clear()
+        draft.numbers.clear()
+        return receipt
+
     def _post(self, post: Post, body: bytes, drafts: dict[int, Draft]) -> Receipt:
         new_item = post.item
         first = self._keys.first(post.owner, new_item.dedupe_key)
@@ -355,30 +365,10 @@ class Group:
     ) -> None:
         self._counters.item += 1
         number = self._counters.item
-        ended_at = None if item.ended_at is None else microseconds(item.ended_at)
-        if ended_at is None:
+        if item.ended_at is None:
             entry.open[item.id] = OpenItem(number, item)
             entry.count(item, 1)
-        owner, dedupe_key, digest = key if key[1] is not None else (None, None, None)
-        self.batch.items.append(
-            (
-                number,
-                item.id,
-                entry.number,
-                item.seq,
-                item.kind,
-                1 if item.silent else 0,
-                microseconds(item.admitted_at),
-                item.fate,
-                item.reason,
-                item.reply_seq,
-                ended_at,
-                owner,
-                dedupe_key,
-                digest,
-                *self.batch.bodies.add(body),
-            )
-        )
+        self.batch.add_item(number, entry, item, body, key)
 
     def _find_or_create(self, new: NewAgent, drafts: dict[int, Draft]) -> tuple[Entry, bool]:
         identity = identity_of(new.descriptor)

@@ -50,6 +50,7 @@ class Apply(Operation):
     state: bytes | None
     records: Sequence[bytes]
     bodies: Sequence[bytes]  # of the posts
+    begun: bytes | None  # the body of the item that it begins
     name: ClassVar[str] = "commit"
 
 

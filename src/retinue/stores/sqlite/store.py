@@ -211,7 +211,8 @@ class SqliteStore:
         except UnicodeEncodeError as error:
             raise _not_text(error) from error
         bodies = [_body(post) for post in commit.posts] if commit.posts else ()
-        return await self._write(Apply(self._future(), commit, state, records, bodies))
+        begun = None if commit.begins is None else _body(commit.begins)
+        return await self._write(Apply(self._future(), commit, state, records, bodies, begun))
 
     async def delete(self, owner: OwnerId, agent_id: AgentId) -> None:
         await self._write(Delete(self._future(), owner, agent_id))

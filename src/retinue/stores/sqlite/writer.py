@@ -104,6 +104,8 @@ class Needs:
             self.ids.add(commit.agent_id)
         if commit.voids is not None:
             self.asking.add(commit.agent_id)
+        if commit.begins is not None:
+            self._add_post(commit.begins)
         for post in commit.posts:
             self._add_post(post)
         for new in commit.creates:
