@@ -17,6 +17,7 @@ from retinue.engine.delivery import Deliver
 from retinue.engine.engine import Engine
 from retinue.engine.environment import Environment
 from retinue.engine.scheduling.toolbox import SCHEDULE_TOOLS
+from retinue.engine.subagents.telling import CHILD_TOOLS
 from retinue.engine.wiring import World
 from retinue.ids import LOCAL_OWNER, AgentId, OwnerId
 from retinue.models.port import Model
@@ -38,7 +39,7 @@ from retinue.tools.threads import in_thread
 from retinue.tools.toolbox import CombinedToolbox
 
 _TOKEN_BYTES = 32
-_ENGINE_TOOLS = (*COLLABORATION_TOOLS, *SCHEDULE_TOOLS)
+_ENGINE_TOOLS = (*COLLABORATION_TOOLS, *SCHEDULE_TOOLS, *CHILD_TOOLS)
 _MCP_NAMES = ("mcp_*",)  # a server that is slow or down must not make definitions fail
 
 

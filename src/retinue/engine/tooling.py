@@ -5,7 +5,7 @@ from difflib import get_close_matches
 
 from msgspec import Struct, structs
 
-from retinue.agents.children import ChildEntry, ChildUpdate
+from retinue.agents.children import ChildEntry, ChildTerms, ChildUpdate
 from retinue.agents.descriptor import Descriptor
 from retinue.agents.inbox import ItemBody, Sender, Trail
 from retinue.agents.request import Request
@@ -14,11 +14,12 @@ from retinue.clock import Clock
 from retinue.definitions.scoping import verdict
 from retinue.engine.environment import Environment, Variables
 from retinue.engine.limits import Limits
+from retinue.engine.parents import LONGEST_STATUS, said_post, status_post
 from retinue.engine.prompting import Plan
-from retinue.engine.stopping import bound_paths
+from retinue.engine.stopping import bound_paths, bound_text
 from retinue.engine.switching import Departure
 from retinue.engine.warm import Warm
-from retinue.errors import RetinueError
+from retinue.errors import RetinueError, UsageError
 from retinue.ids import AgentId, CallId, OwnerId, new_item_id
 from retinue.messages import CallPart, ToolRecord, ToolStatus, clean_text
 from retinue.stores.port import AuditLine, NewAgent, NewItem, Post, Redescription
@@ -99,6 +100,29 @@ class CallContext(Struct, kw_only=True):
 
     def progress(self, text: str) -> None:
         self.show(clean_text(text))
+
+    def set_status(self, status: str) -> None:
+        text = clean_text(status).strip()[:LONGEST_STATUS]
+        if not text:
+            raise UsageError("status: it is empty")
+        update = ChildUpdate(reference=self.agent_id, status_text=text)
+        self.notices.append(
+            status_post(self.agent_id, self.owner, self._terms, self.clock.now(), update)
+        )
+
+    def notify_parent(self, content: str) -> None:
+        text = clean_text(content).strip()
+        if not text:
+            raise UsageError("content: the message is empty")
+        self.posts.append(
+            said_post(self.agent_id, self.owner, self._terms, self.clock.now(), text, self.trail)
+        )
+
+    @property
+    def _terms(self) -> ChildTerms:
+        if self.state.child is None:
+            raise UsageError("this agent is no subagent: it has no parent to tell")
+        return self.state.child
 
     def post(self, agent_id: AgentId | NewAgent, text: str, *, silent: bool = False) -> None:
         sender = Sender(type="agent", id=self.agent_id)
@@ -189,6 +213,7 @@ class Tooling:
             missing = await self._missing(plan, call, context.files)
             if missing:
                 return _refused(call, "error", missing)
+            _tell_status(plan, call, context, output.text)
         return CallResult(
             record=record,
             posts=context.posts,
@@ -277,6 +302,15 @@ class Tooling:
             text = f"The arguments of {call.name!r} were not a JSON object: {call.malformed[:500]}"
             return _refused(call, "error", text)
         return None
+
+
+def _tell_status(plan: Plan, call: CallPart, context: CallContext, result: str) -> None:
+    """A binding for the status puts its text into the parent's registry, where there is one."""
+    binding = plan.side.session_status
+    if binding is not None and binding.name == call.name and context.state.child is not None:
+        text = bound_text(binding, call, result)
+        if text.strip():
+            context.set_status(text)
 
 
 def _refused(call: CallPart, status: ToolStatus, text: str, *audit: AuditLine) -> CallResult:

@@ -31,6 +31,7 @@ from retinue.engine.scheduling.watching import Probe
 from retinue.engine.space import Space
 from retinue.engine.subagents.completing import Completions
 from retinue.engine.subagents.offering import SubagentTools
+from retinue.engine.subagents.telling import ChildTools
 from retinue.engine.tool_running import ToolRunner
 from retinue.engine.tooling import Tooling
 from retinue.models.port import Models
@@ -83,7 +84,8 @@ def make_toolbox(world: World, limits: Limits, schedules: Schedules) -> Toolbox:
 
 def make_own_tools(world: World, limits: Limits) -> OwnTools:
     """What prompts offer beside the tools of the toolbox."""
-    return together(Handoffs(world.catalog), SubagentTools(_services(world, limits)))
+    services = _services(world, limits)
+    return together(Handoffs(world.catalog), SubagentTools(services), ChildTools())
 
 
 def _services(world: World, limits: Limits) -> Services:

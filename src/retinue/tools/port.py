@@ -105,6 +105,14 @@ class ToolContext(Protocol):
         """Show something to whoever watches; never stored."""
         ...
 
+    def set_status(self, status: str) -> None:
+        """Tell the parent's registry what this subagent is doing; nobody is woken by it."""
+        ...
+
+    def notify_parent(self, content: str) -> None:
+        """Write to the agent whose subagent this is; a `UsageError` where it is nobody's."""
+        ...
+
     def post(self, agent_id: AgentId, text: str, *, silent: bool = False) -> None:
         """Put a system message into another agent's inbox, with this agent as its origin."""
         ...

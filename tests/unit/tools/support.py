@@ -91,6 +91,12 @@ class Context:
     def progress(self, text: str) -> None:
         self.shown.append(text)
 
+    def set_status(self, status: str) -> None:
+        self.shown.append(status)
+
+    def notify_parent(self, content: str) -> None:
+        self.shown.append(content)
+
     def post(self, agent_id: AgentId, text: str, *, silent: bool = False) -> None:
         self.posted.append((agent_id, text))
 

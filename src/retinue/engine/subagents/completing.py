@@ -11,6 +11,7 @@ from retinue.agents.fate import WITHDRAWN, is_final
 from retinue.agents.inbox import Answer, Item, ItemBody, Sender, Trail
 from retinue.definitions.catalog import Catalog
 from retinue.engine.families import ending_of
+from retinue.engine.parents import status_post
 from retinue.engine.subagents.copying import copy_files
 from retinue.engine.warm import Draft, Warm
 from retinue.errors import RetinueError
@@ -58,7 +59,7 @@ class Completions:
             ending = await self._ending(warm, terms, draft, heard[0][1])
             posts += _told(warm, terms, draft, [item for item, _ in heard], ending)
         elif is_over or draft.lifecycle is not None:
-            posts.append(status_post(warm, terms, draft, _update(warm, draft)))
+            posts.append(_status(warm, terms, draft, _update(warm, draft)))
         return posts
 
     async def _ending_with_it(self, warm: Warm, draft: Draft) -> list[Post]:
@@ -107,7 +108,7 @@ def _told(
     if others and not terms.is_explicit:
         posts.append(_outcome(warm, terms, draft, others[0], ending))
     if not posts:
-        posts.append(status_post(warm, terms, draft, _update(warm, draft, ending)))
+        posts.append(_status(warm, terms, draft, _update(warm, draft, ending)))
     return posts
 
 
@@ -138,11 +139,8 @@ def _outcome(warm: Warm, terms: ChildTerms, draft: Draft, item: Item, ending: En
     return Post(to=terms.parent, item=new, owner=warm.owner, is_optional=True)
 
 
-def status_post(warm: Warm, terms: ChildTerms, draft: Draft, update: ChildUpdate) -> Post:
-    """For the registry alone: nobody is woken by it, and no model reads it."""
-    body = ItemBody(text="", sender=Sender(type="agent", id=warm.id), child=update)
-    item = NewItem(id=new_item_id(), kind="status", body=body, admitted_at=draft.at, silent=True)
-    return Post(to=terms.parent, item=item, owner=warm.owner, is_optional=True)
+def _status(warm: Warm, terms: ChildTerms, draft: Draft, update: ChildUpdate) -> Post:
+    return status_post(warm.id, warm.owner, terms, draft.at, update)
 
 
 def _ended(

@@ -59,7 +59,7 @@ async def start_child(services: Services, call: CallContext, wish: Wish) -> Tool
     _tell_arguments(call, new)
     entry = ChildEntry(
         reference=child,
-        name=target.name,
+        name=config.name,
         title=target.display_name,
         description=target.tool_description or target.description,
         is_resumable=config.resumable is not None,

@@ -3,6 +3,8 @@
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from msgspec import structs
+
 from retinue.messages import AnyRecord, SystemRecord, ToolMessage, ToolRecord
 from retinue.models.port import ModelRequest
 from retinue.models.scripted import Answer, Call, Reply, ScriptedModel
@@ -86,7 +88,7 @@ def pair_tools() -> list[Any]:
 Side = Callable[[ModelRequest], Answer]
 
 
-def call(name: str, **arguments: object) -> Reply:
+def call(name: str, /, **arguments: object) -> Reply:
     return Reply(calls=[Call(name=name, arguments=arguments)])
 
 
@@ -113,7 +115,8 @@ class Play:
     def __call__(self, request: ModelRequest) -> Answer:
         who = next(name for name in self._sides if f"You are the {name}." in request.system)
         self.spoke.append(who)
-        self.requests.append((who, request))
+        kept = structs.replace(request, messages=list(request.messages))
+        self.requests.append((who, kept))
         return self._sides[who](request)
 
     def last(self, who: str) -> ModelRequest:
