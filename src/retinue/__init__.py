@@ -8,18 +8,31 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from retinue.definitions import define_agent, define_prompt
+    from retinue.definitions import HookBlocked, define_agent, define_hook, define_prompt
+    from retinue.tools.defining import define_tool
     from retinue.tools.function import tool
     from retinue.tools.port import ToolContext
 
 __version__ = "0.1.0"
 
-__all__ = ["ToolContext", "__version__", "define_agent", "define_prompt", "tool"]
+__all__ = [
+    "HookBlocked",
+    "ToolContext",
+    "__version__",
+    "define_agent",
+    "define_hook",
+    "define_prompt",
+    "define_tool",
+    "tool",
+]
 
 _HOMES = {
+    "HookBlocked": "retinue.definitions",
     "ToolContext": "retinue.tools.port",
     "define_agent": "retinue.definitions",
+    "define_hook": "retinue.definitions",
     "define_prompt": "retinue.definitions",
+    "define_tool": "retinue.tools.defining",
     "tool": "retinue.tools.function",
 }
 

@@ -4,14 +4,18 @@ import subprocess
 import sys
 
 import retinue
-from retinue.definitions import define_agent, define_prompt
+from retinue.definitions import HookBlocked, define_agent, define_hook, define_prompt
+from retinue.tools.defining import define_tool
 from retinue.tools.function import tool
 from retinue.tools.port import ToolContext
 
 PUBLIC = {
+    "HookBlocked": HookBlocked,
     "ToolContext": ToolContext,
     "define_agent": define_agent,
+    "define_hook": define_hook,
     "define_prompt": define_prompt,
+    "define_tool": define_tool,
     "tool": tool,
 }
 

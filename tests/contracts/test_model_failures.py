@@ -172,7 +172,8 @@ async def test_a_server_that_never_begins_to_answer_is_a_timeout(bench: Bench) -
     error = await failure(provider.model)
     assert isinstance(error, ModelTimeoutError)
     assert "did not begin to answer within 0.2 s" in error.message
-    await asyncio.wait_for(provider.server.abandoned.wait(), PATIENCE_SECONDS)
+    if provider.server.stalled.is_set():  # a busy machine may have given up before it connected
+        await asyncio.wait_for(provider.server.abandoned.wait(), PATIENCE_SECONDS)
 
 
 async def test_a_server_that_falls_silent_is_a_timeout(bench: Bench) -> None:
@@ -187,16 +188,17 @@ async def test_a_server_that_falls_silent_is_a_timeout(bench: Bench) -> None:
 
 @only("openai", "anthropic", "ollama", "local")
 async def test_a_server_that_sends_signs_of_life_is_waited_for(bench: Bench) -> None:
-    answer = Answer(text="At last.", keep_alives=4, pause_seconds=0.15)
-    provider = await bench.provider(answer, first_event=0.4, idle=0.4)
+    answer = Answer(text="At last.", keep_alives=12, pause_seconds=0.1)
+    provider = await bench.provider(answer, first_event=1, idle=1)
     assert (await completed(provider.model, asked("hi"))).parts == [TextPart(text="At last.")]
 
 
 async def test_a_slow_reader_is_no_silence(bench: Bench) -> None:
-    provider = await bench.provider(Answer(text="one two three"), idle=0.1)
+    provider = await bench.provider(Answer(text="one two three"), idle=0.5)
     texts: list[str] = []
     async for event in provider.model.stream(asked("hi")):
-        await asyncio.sleep(0.12)
+        if not texts:
+            await asyncio.sleep(0.6)
         texts.append(type(event).__name__)
     assert texts[-1] == "Completed"
 

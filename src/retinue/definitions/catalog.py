@@ -2,11 +2,12 @@
 
 import logging
 import threading
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from retinue.clock import Clock
+from retinue.definitions.declared import DeclaredTool, Hook
 from retinue.definitions.definition import BUILTIN_NAME, Definition
 from retinue.definitions.naming import is_private, qualified
 from retinue.definitions.prompt import Prompt
@@ -171,6 +172,13 @@ class Catalog:
         if found is None:
             raise _not_found("prompt", name, served.prompts, served.problems)
         return found
+
+    def hooks(self) -> Mapping[str, Hook]:
+        return self._served.all.hooks
+
+    def tools(self) -> Mapping[str, DeclaredTool]:
+        """The tools that files of definitions, prompts and hooks define."""
+        return self._served.all.tools
 
     def errors(self) -> tuple[LoadProblem, ...]:
         """Tell everything that is wrong with the files, warnings included."""

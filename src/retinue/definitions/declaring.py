@@ -1,21 +1,25 @@
-"""Definitions and prompts in Python: `define_agent(...)`, `define_prompt(...)`."""
+"""Python files of a project: `define_agent`, `define_prompt`, `define_hook`, and tools."""
 
 import os
+import re
 import sys
 import traceback
-from collections.abc import Mapping
+from collections.abc import Callable, Generator, Mapping
+from contextlib import contextmanager
 from contextvars import ContextVar
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from hashlib import blake2b
 from pathlib import Path
 from types import ModuleType
-from typing import Literal
+from typing import Any, Literal
 
+from retinue.definitions.declared import HOOK_KINDS, DeclaredTool, Hook
 from retinue.definitions.shapes import DefinitionShape, PromptShape
 from retinue.errors import DefinitionError
+from retinue.settings.keys import did_you_mean
 from retinue.settings.shapes import Shape, tidy
 
-_collected: ContextVar["list[Declaration] | None"] = ContextVar("collected", default=None)
+_HOOK_ID = re.compile(r"[a-z][a-z0-9_]{0,63}")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -25,6 +29,10 @@ class Declaration:
     kind: Literal["definition", "prompt"]
     fields: Mapping[str, object]
     line: int | None
+
+
+Declared = Declaration | Hook | DeclaredTool
+_collected: ContextVar["list[Declared] | None"] = ContextVar("collected", default=None)
 
 
 def define_agent(**fields: object) -> Declaration:
@@ -37,18 +45,59 @@ def define_prompt(**fields: object) -> Declaration:
     return _declare("prompt", PromptShape, fields)
 
 
-def run_declarations(source: bytes, path: Path, file: str) -> tuple[Declaration, ...]:
+def define_hook(
+    *, hook: str, id: str | None = None, execute: Callable[..., Any] | None = None
+) -> Any:
+    """Define a hook, with its function or as a decorator of it; definitions name it by its id."""
+    line = sys._getframe(1).f_lineno  # pyright: ignore[reportPrivateUsage]
+
+    def define(function: Callable[..., Any]) -> Callable[..., Any]:
+        collect(_hook(hook, function.__name__ if id is None else id, function, line))
+        return function
+
+    return define if execute is None else define(execute)
+
+
+def _hook(kind: str, id: str, execute: Callable[..., Any], line: int) -> Hook:
+    file = execute.__code__.co_filename if hasattr(execute, "__code__") else "?"
+    if kind not in HOOK_KINDS:
+        message = f"there is no hook {kind!r}{did_you_mean(kind, HOOK_KINDS)}"
+        raise DefinitionError(message, file=file, field="hook", line=line)
+    if not _HOOK_ID.fullmatch(id):
+        message = f"expected a name in snake_case, got {id!r}"
+        raise DefinitionError(message, file=file, field="id", line=line)
+    return Hook(kind=kind, id=id, execute=execute, line=line)
+
+
+def collect(declared: Declared) -> None:
+    """Give something to whoever reads the file that is being run; nobody, elsewhere."""
+    collected = _collected.get()
+    if collected is not None:
+        collected.append(declared)
+
+
+@contextmanager
+def collecting() -> Generator[list[Declared]]:
+    """Collect what the code that runs here declares."""
+    declared: list[Declared] = []
+    token = _collected.set(declared)
+    try:
+        yield declared
+    finally:
+        _collected.reset(token)
+
+
+def run_declarations(source: bytes, path: Path, file: str) -> tuple[Declared, ...]:
     """Run a Python file and collect what it declares; whatever it raises is a `DefinitionError`."""
     name = f"retinue_project_{blake2b(os.fsencode(path), digest_size=8).hexdigest()}"
     module = ModuleType(name)
     module.__file__ = str(path)
-    declarations: list[Declaration] = []
-    token = _collected.set(declarations)
     # Classes of the file are looked up by their module's name, so it has to be importable.
     sys.modules[name] = module
     try:
         # Compiled here and not imported: cached bytecode misses two edits within one second.
-        exec(compile(source, str(path), "exec"), module.__dict__)
+        with collecting() as declared:
+            exec(compile(source, str(path), "exec"), module.__dict__)
     except DefinitionError as error:
         raise DefinitionError(
             error.reason, file=file, field=error.field, line=error.line
@@ -56,9 +105,9 @@ def run_declarations(source: bytes, path: Path, file: str) -> tuple[Declaration,
     except (Exception, SystemExit) as error:
         message = f"{type(error).__name__}: {error}".removesuffix(": ")
         raise DefinitionError(message, file=file, line=_line_in(path, error)) from error
-    finally:
-        _collected.reset(token)
-    return tuple(declarations)
+    return tuple(
+        one if isinstance(one, Declaration) else replace(one, file=file) for one in declared
+    )
 
 
 def _declare(
@@ -67,9 +116,8 @@ def _declare(
     caller = sys._getframe(2)  # pyright: ignore[reportPrivateUsage]
     file, line = caller.f_code.co_filename, caller.f_lineno
     declaration = Declaration(kind=kind, fields=fields, line=line)
-    collected = _collected.get()
-    if collected is not None:
-        collected.append(declaration)  # whoever reads the file looks at its fields, all of them
+    if _collected.get() is not None:
+        collect(declaration)  # whoever reads the file looks at its fields, all of them
         return declaration
     for unknown in tidy(shape, fields).unknown:
         raise DefinitionError(unknown.message, file=file, field=unknown.path, line=line)

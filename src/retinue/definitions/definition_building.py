@@ -17,7 +17,12 @@ from retinue.definitions.definition import (
 from retinue.definitions.drafting import Draft, Report
 from retinue.definitions.including import Passage, expand
 from retinue.definitions.prompt import Prompt
-from retinue.definitions.prompt_building import check_models, declared_variables, model_options
+from retinue.definitions.prompt_building import (
+    check_hooks,
+    check_models,
+    declared_variables,
+    model_options,
+)
 from retinue.definitions.references import References
 from retinue.definitions.scoping import verdict
 from retinue.definitions.shapes import BindingShape, DefinitionShape, SideShape
@@ -67,6 +72,7 @@ def build_definition(
     _check_exposure(draft, report)
     _check_lists(shape, materials.references, report)
     check_models(shape, materials.references, report)
+    check_hooks(shape, materials.references, report)
     side_a = side_b = None
     if shape.type != "dual_ai" or shape.side_a is not None:
         side_a = _side("side_a", shape.side_a or SideShape(), draft, materials, report)

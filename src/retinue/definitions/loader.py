@@ -1,8 +1,10 @@
 """Links the files of a project: all of them together, because they name each other."""
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from typing import TypeVar
 
+from retinue.definitions.declared import DeclaredTool, Hook
 from retinue.definitions.definition import Definition
 from retinue.definitions.definition_building import Materials, build_definition, kind_of
 from retinue.definitions.drafting import Draft, Drafts, Report, draft
@@ -13,6 +15,8 @@ from retinue.definitions.shapes import DefinitionShape, PromptShape
 from retinue.definitions.sources import SourceFile
 from retinue.problems import LoadProblem
 
+DeclaredT = TypeVar("DeclaredT", Hook, DeclaredTool)
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Retained:
@@ -20,6 +24,8 @@ class Retained:
 
     definitions: Mapping[str, Definition] = field(default_factory=dict[str, Definition])
     prompts: Mapping[str, Prompt] = field(default_factory=dict[str, Prompt])
+    hooks: Mapping[str, Hook] = field(default_factory=dict[str, Hook])
+    tools: Mapping[str, DeclaredTool] = field(default_factory=dict[str, DeclaredTool])
     neighbours: Mapping[str, Definition] = field(default_factory=dict[str, Definition])
     """entry agents of packages, which may be named too"""
 
@@ -30,6 +36,8 @@ class Loaded:
 
     definitions: Mapping[str, Definition]
     prompts: Mapping[str, Prompt]
+    hooks: Mapping[str, Hook]
+    tools: Mapping[str, DeclaredTool]
     problems: tuple[LoadProblem, ...]
 
     @property
@@ -44,12 +52,21 @@ def load(
     model_problem: ModelProblem | None,
     retained: Retained,
 ) -> Loaded:
-    """Link all files with each other; what fails is left out and told."""
+    """Link all files with each other; what fails is left out and told.
+
+    `tools` are those of other places; None, when nobody knows them.
+    """
     files = tuple(sources)
     drafts = draft(entry for file in files for entry in file.entries)
     problems = [problem for file in files for problem in file.problems]
     problems.extend(drafts.problems)
-    references = _references(drafts, retained, tools, model_problem)
+    hooks = _by_name([hook for file in files for hook in file.hooks], problems)
+    declared = _by_name([tool for file in files for tool in file.tools], problems)
+    references = replace(
+        _references(drafts, retained, model_problem),
+        hooks=frozenset({*retained.hooks, *hooks}),
+        tools=None if tools is None else tools | retained.tools.keys() | declared.keys(),
+    )
     passages = library(drafts.prompts, retained.prompts)
 
     prompts: dict[str, Prompt] = {}
@@ -71,7 +88,13 @@ def load(
         if definition is not None:
             definitions[name] = definition
     problems.extend(_problems_of_failing(drafts, materials))
-    return Loaded(definitions=definitions, prompts=prompts, problems=_by_file(problems))
+    return Loaded(
+        definitions=definitions,
+        prompts=prompts,
+        hooks=hooks,
+        tools=declared,
+        problems=_by_file(problems),
+    )
 
 
 def _problems_of_failing(drafts: Drafts, materials: Materials) -> Iterator[LoadProblem]:
@@ -93,6 +116,18 @@ def _by_file(problems: Iterable[LoadProblem]) -> tuple[LoadProblem, ...]:
     return tuple(problem for found in files.values() for problem in found)
 
 
+def _by_name(declared: Iterable[DeclaredT], problems: list[LoadProblem]) -> dict[str, DeclaredT]:
+    """Of two with one name, the first keeps it."""
+    kept: dict[str, DeclaredT] = {}
+    for one in declared:
+        name, field = (one.id, "id") if isinstance(one, Hook) else (one.name, "name")
+        first = kept.setdefault(name, one)
+        if first is not one:
+            message = f"{name!r} is defined in {first.file} already"
+            problems.append(LoadProblem(file=one.file, field=field, line=one.line, message=message))
+    return kept
+
+
 def _report(made: Draft[DefinitionShape] | Draft[PromptShape]) -> Report:
     return Report(entry=made.entry, spelling=made.spelling)
 
@@ -100,7 +135,6 @@ def _report(made: Draft[DefinitionShape] | Draft[PromptShape]) -> Report:
 def _references(
     drafts: Drafts,
     retained: Retained,
-    tools: frozenset[str] | None,
     model_problem: ModelProblem | None,
 ) -> References:
     definitions = {
@@ -112,6 +146,5 @@ def _references(
     return References(
         definitions=definitions,
         prompts=frozenset(drafts.prompts) | frozenset(retained.prompts),
-        tools=tools,
         model_problem=model_problem,
     )

@@ -48,6 +48,7 @@ def build_prompt(
     shape = draft.shape
     _check_schema(shape, report)
     check_models(shape, references, report)
+    check_hooks(shape, references, report)
     expanded = expand(_passage(shape), passages, report, ("prompt",), name=draft.name)
     tools = None if shape.tools is None else _tools(shape.tools, references, report)
     if report.has_errors:
@@ -83,6 +84,14 @@ def check_models(
         problem = references.model_problem(name) if name else None
         if problem is not None:
             report.warn(location, problem)
+
+
+def check_hooks(
+    shape: PromptShape | DefinitionShape, references: References, report: Report
+) -> None:
+    for at, name in enumerate(shape.hooks):
+        if name not in references.hooks:
+            report.error(("hooks", at), references.unknown_hook(name))
 
 
 def model_options(shape: PromptShape | DefinitionShape) -> ModelOptions:

@@ -45,6 +45,8 @@ def gathered(own: Generation, packages: Sequence[Unpacked]) -> Generation:
         everything = Generation(
             definitions={**everything.definitions, **brought.definitions},
             prompts={**everything.prompts, **brought.prompts},
+            hooks={**everything.hooks, **brought.hooks},
+            tools={**everything.tools, **brought.tools},
             problems=(*everything.problems, *brought.problems, *problems),
         )
     return everything
@@ -85,6 +87,8 @@ class _Naming:
                 self._agent(name): self._definition(one) for name, one in inside.definitions.items()
             },
             prompts=self._all({name: self._prompt(one) for name, one in inside.prompts.items()}),
+            hooks=self._all(inside.hooks),
+            tools=self._all(inside.tools),
             problems=inside.problems,
         )
 

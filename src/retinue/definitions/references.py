@@ -27,6 +27,7 @@ class References:
     definitions: Mapping[str, Callable]
     prompts: frozenset[str]
     tools: frozenset[str] | None = None
+    hooks: frozenset[str] = frozenset()
     model_problem: ModelProblem | None = None
 
     def may_be_tool(self, name: str) -> bool:
@@ -43,6 +44,9 @@ class References:
 
     def unknown_definition(self, name: str) -> str:
         return f"unknown agent {name!r}{did_you_mean(name, self.definitions)}"
+
+    def unknown_hook(self, name: str) -> str:
+        return f"unknown hook {name!r}{did_you_mean(name, self.hooks)}"
 
     def unknown_entry(self, name: str) -> str:
         known = {*(self.tools or ()), *self.prompts, *self.definitions}

@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
+from retinue.definitions.declared import DeclaredTool, Hook
 from retinue.definitions.definition import BUILTIN_NAME, Definition
 from retinue.definitions.definition_building import builtin
 from retinue.definitions.loader import Retained, load
@@ -21,6 +22,8 @@ class Generation:
 
     definitions: Mapping[str, Definition] = field(default_factory=dict[str, Definition])
     prompts: Mapping[str, Prompt] = field(default_factory=dict[str, Prompt])
+    hooks: Mapping[str, Hook] = field(default_factory=dict[str, Hook])
+    tools: Mapping[str, DeclaredTool] = field(default_factory=dict[str, DeclaredTool])
     problems: tuple[LoadProblem, ...] = ()
     is_empty: bool = False
     """whether nobody wrote a file to define an agent, well or not"""
@@ -56,17 +59,23 @@ def advance(
         loaded = load(sources, tools=tools, model_problem=model_problem, retained=retained)
     definitions = {**retained.definitions, **loaded.definitions}
     prompts = {**retained.prompts, **loaded.prompts}
+    hooks = {**retained.hooks, **loaded.hooks}
+    tools_of_files = {**retained.tools, **loaded.tools}
     stale_files = {
         *(
             retained.definitions[name].file
             for name in retained.definitions.keys() - loaded.definitions
         ),
         *(retained.prompts[name].file for name in retained.prompts.keys() - loaded.prompts),
+        *(retained.hooks[name].file for name in retained.hooks.keys() - loaded.hooks),
+        *(retained.tools[name].file for name in retained.tools.keys() - loaded.tools),
     }
     return Generation(
         is_empty=not any(source.is_for_definitions for source in sources),
         definitions=definitions,
         prompts=prompts,
+        hooks=hooks,
+        tools=tools_of_files,
         problems=tuple(
             replace(problem, using_last_good=problem.is_error and problem.file in stale_files)
             for problem in loaded.problems
@@ -87,4 +96,6 @@ def _of_files(
         prompts={
             name: prompt for name, prompt in generation.prompts.items() if prompt.file in files
         },
+        hooks={name: hook for name, hook in generation.hooks.items() if hook.file in files},
+        tools={name: tool for name, tool in generation.tools.items() if tool.file in files},
     )

@@ -7,7 +7,8 @@ from typing import Literal, TypeGuard, cast
 
 import msgspec
 
-from retinue.definitions.declaring import run_declarations
+from retinue.definitions.declared import DeclaredTool, Hook
+from retinue.definitions.declaring import Declaration, run_declarations
 from retinue.definitions.formats import READERS, Table, read_markdown
 from retinue.definitions.shapes import DefinitionShape, PromptShape
 from retinue.definitions.shelf import Place
@@ -17,6 +18,7 @@ from retinue.settings.keys import snake_case
 from retinue.settings.shapes import Complaint, Shape, tidy
 
 EntryKind = Literal["definition", "prompt", "template"]
+FolderKind = EntryKind | Literal["hook"]
 
 MAXIMUM_BYTES = 1_048_576
 _COLLECTION_KEYS = frozenset({"agents", "templates"})
@@ -27,7 +29,7 @@ class Folder:
     """A folder of a project: what its files define, and which of them are read."""
 
     path: str
-    kind: EntryKind
+    kind: FolderKind
     suffixes: frozenset[str]
 
     @property
@@ -39,6 +41,7 @@ FOLDERS = (
     Folder(path="agents", kind="definition", suffixes=frozenset({".toml", ".json", ".md", ".py"})),
     Folder(path="agents/templates", kind="template", suffixes=frozenset({".toml", ".json", ".md"})),
     Folder(path="prompts", kind="prompt", suffixes=frozenset({".md", ".py"})),
+    Folder(path="hooks", kind="hook", suffixes=frozenset({".py"})),
 )
 _MISTAKABLE_SUFFIXES = frozenset({".toml", ".json", ".yaml", ".yml", ".py", ".txt"})
 
@@ -70,6 +73,8 @@ class SourceFile:
     file: str
     folder: Folder
     entries: tuple[Entry, ...] = ()
+    hooks: tuple[Hook, ...] = ()
+    tools: tuple[DeclaredTool, ...] = ()
     problems: tuple[LoadProblem, ...] = ()
 
     @property
@@ -97,6 +102,8 @@ class _Contents:
     """All tables of a file, and what there is to say about the rest of it."""
 
     found: tuple[_Found, ...]
+    hooks: tuple[Hook, ...] = ()
+    tools: tuple[DeclaredTool, ...] = ()
     problems: tuple[LoadProblem, ...] = ()
 
 
@@ -117,6 +124,8 @@ def read_source(path: Path, place: Place, folder: Folder) -> SourceFile:
         file=file,
         folder=folder,
         entries=tuple(_entry(found, file) for found in contents.found if not half[id(found)]),
+        hooks=contents.hooks,
+        tools=contents.tools,
         problems=(*contents.problems, *filter(None, half.values())),
     )
 
@@ -142,12 +151,15 @@ def _not_read(path: Path, file: str, folder: Folder) -> tuple[LoadProblem, ...]:
 def _contents(path: Path, file: str, folder: Folder) -> _Contents:
     data = _bytes(path, file)
     if path.suffix == ".py":
-        declarations = run_declarations(data, path, file)
+        declared = run_declarations(data, path, file)
         return _Contents(
             found=tuple(
-                _Found(kind=declaration.kind, table=declaration.fields, line=declaration.line)
-                for declaration in declarations
-            )
+                _Found(kind=one.kind, table=one.fields, line=one.line)
+                for one in declared
+                if isinstance(one, Declaration)
+            ),
+            hooks=tuple(one for one in declared if isinstance(one, Hook)),
+            tools=tuple(one for one in declared if isinstance(one, DeclaredTool)),
         )
     text = _text(data, file)
     if path.suffix == ".md":
@@ -158,6 +170,7 @@ def _contents(path: Path, file: str, folder: Folder) -> _Contents:
         warnings = ()
         if folder.kind == "definition" and _COLLECTION_KEYS & table.keys():
             return _collection(table, file)
+    assert folder.kind != "hook"  # those are in Python
     found = _Found(kind=folder.kind, table=table, default_name=path.stem)
     return _Contents(found=(found,), problems=warnings)
 

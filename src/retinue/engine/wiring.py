@@ -38,6 +38,7 @@ from retinue.models.port import Models
 from retinue.settings import Settings
 from retinue.stores.port import Store
 from retinue.stores.schedule_port import ScheduleStore
+from retinue.tools.declared import DeclaredToolbox
 from retinue.tools.port import FileTrees, Toolbox
 from retinue.tools.toolbox import CombinedToolbox
 
@@ -75,10 +76,12 @@ def make_schedules(world: World, following: Following) -> Schedules:
 
 def make_toolbox(world: World, limits: Limits, schedules: Schedules) -> Toolbox:
     """The tools of the world, and the engine's own."""
+    declared = DeclaredToolbox(world.catalog)
     if not world.collaborates:
-        return world.toolbox
+        return CombinedToolbox(world.toolbox, declared)
+    services = _services(world, limits)
     return CombinedToolbox(
-        CollaborationToolbox(_services(world, limits)), ScheduleToolbox(schedules), world.toolbox
+        CollaborationToolbox(services), ScheduleToolbox(schedules), world.toolbox, declared
     )
 
 

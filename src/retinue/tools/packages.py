@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from retinue.definitions.definition import Home
-from retinue.definitions.naming import is_private, qualified
+from retinue.definitions.naming import SEPARATOR, is_private, qualified
 from retinue.definitions.shelf import Package, Place, Shelf
 from retinue.problems import LoadProblem
 from retinue.tools.port import Tool
@@ -57,6 +57,12 @@ def visible_tools(home: Home | None, tools: Mapping[str, Tool]) -> Mapping[str, 
     return {**shared, **own}
 
 
+def source_of(key: str) -> str:
+    """What a tool under this key says about where it comes from."""
+    package, _, _ = key.rpartition(SEPARATOR)
+    return f"package:{package}" if package else "project"
+
+
 def is_shared(tool: Tool) -> bool:
     """Whether a tool is there for every package."""
     return tool.source == "builtin"
@@ -74,7 +80,7 @@ def _are_same(
 
 def _by_key(seen: Sequence[tuple[Package, Mapping[str, Tool]]]) -> Mapping[str, Tool]:
     return {
-        qualified(package.name, name): replace(tool, source=f"package:{package.name}")
+        (key := qualified(package.name, name)): replace(tool, source=source_of(key))
         for package, tools in seen
         for name, tool in tools.items()
     }

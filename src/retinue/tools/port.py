@@ -9,6 +9,7 @@ from typing import Any, Literal, Protocol
 from msgspec import Struct
 
 from retinue.agents.files import FileStream, TreeEntry
+from retinue.definitions.prompt import Variable
 from retinue.ids import AgentId, CallId, ItemId, OwnerId, RequestId
 from retinue.messages import FileReference
 from retinue.problems import LoadProblem
@@ -169,6 +170,8 @@ class Tool:
     capabilities: Sequence[str] = field(default_factory=tuple[str, ...])
     timeout_seconds: float | None = None  # None = the limit of the settings
     output_limit: int | None = None  # characters; None = the limit of the settings
+    variables: Sequence[Variable] = field(default_factory=tuple[Variable, ...])  # that it needs
+    uses: Sequence[str] = field(default_factory=tuple[str, ...])  # tools that it relies on
     source: str = "builtin"  # "builtin", "project", "mcp:<server>", ...
     file: str = ""  # of the project, where it is written
     line: int | None = None

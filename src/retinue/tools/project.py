@@ -13,8 +13,11 @@ from importlib.util import module_from_spec, spec_from_loader
 from pathlib import Path, PurePosixPath
 from types import CodeType, ModuleType
 
+from retinue.definitions.declared import DeclaredTool
+from retinue.definitions.declaring import Declared, collecting
 from retinue.errors import DefinitionError
 from retinue.problems import LoadProblem
+from retinue.tools.defining import DefinedTool
 from retinue.tools.execution import describe
 from retinue.tools.function import FunctionTool, name_problem
 from retinue.tools.port import Tool
@@ -144,8 +147,10 @@ class ProjectToolbox:
         self._finder.invalidate_caches()
         sys.modules[name] = module
         try:
-            loader.exec_module(module)
-            return self._tools_in(module)
+            with collecting() as declared:
+                loader.exec_module(module)
+            _refuse_others(declared, path)
+            return self._tools_in(module, declared)
         except BaseException:
             if before is None:
                 del sys.modules[name]
@@ -153,15 +158,16 @@ class ProjectToolbox:
                 sys.modules[name] = before
             raise
 
-    def _tools_in(self, module: ModuleType) -> Mapping[str, Tool]:
+    def _tools_in(self, module: ModuleType, declared: Sequence[Declared]) -> Mapping[str, Tool]:
         """Make what the module defines; raises all that is wrong with it at once."""
         tools: dict[str, Tool] = {}
         wrong: list[DefinitionError] = []
         file = str(module.__file__)
         distinct = {id(value): value for value in vars(module).values()}
+        distinct |= {id(one.tool): one.tool for one in declared if isinstance(one, DeclaredTool)}
         for value in distinct.values():
             try:
-                made = _made(value, module.__name__)
+                made = _made(value, module)
             except DefinitionError as error:
                 wrong.append(error)
                 continue
@@ -223,16 +229,27 @@ class ProjectToolbox:
         self._tools, self._problems = tools, problems
 
 
-def _made(value: object, module: str) -> Tool | None:
+def _made(value: object, module: ModuleType) -> Tool | None:
     """Make a tool of what a module holds, if it is one of its own."""
     match value:
-        case FunctionTool() if value.function.__module__ == module:
+        case DefinedTool() if value.file == module.__file__:
+            return replace(value.as_tool(source="project"), line=value.line)
+        case FunctionTool() if value.function.__module__ == module.__name__:
             code = getattr(value.function, "__code__", None)
             return replace(value.as_tool(source="project"), line=code and code.co_firstlineno)
         case Tool():
             return replace(value, source="project")
         case _:
             return None
+
+
+def _refuse_others(declared: Sequence[Declared], path: Path) -> None:
+    for one in declared:
+        if not isinstance(one, DeclaredTool):
+            message = (
+                "only tools are defined here; hooks, prompts and agents have their own folders"
+            )
+            raise DefinitionError(message, file=str(path), line=one.line)
 
 
 def _stamp(stat: os.stat_result) -> _Stamp:

@@ -126,7 +126,7 @@ class Door:
 
     def stranger(self, **headers: str) -> httpx2.AsyncClient:
         """A client without the token."""
-        return httpx2.AsyncClient(base_url=self.url, headers=headers)
+        return httpx2.AsyncClient(base_url=self.url, headers=headers, timeout=PATIENCE_SECONDS)
 
     def socket(self, *, query: str = "", **headers: str) -> websockets.connect:
         """Connect to the event stream; by default with the token."""

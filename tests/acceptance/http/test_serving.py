@@ -13,6 +13,7 @@ import pytest
 from retinue.errors import BusyError, UsageError
 from retinue.server.hosts import check_bind
 from retinue.server.serving import address_of, bind
+from retinue.testing.kit import PATIENCE_SECONDS
 from tests.acceptance.http.support import TOKEN, make_project
 
 SERVER = """
@@ -98,9 +99,11 @@ async def test_a_signal_ends_the_server_in_order(tmp_path: Path, number: signal.
         env={**os.environ, "RETINUE_SERVER__TOKEN": TOKEN, "RETINUE_MODEL": "offline"},
     )
     assert process.stdout is not None
-    url = (await asyncio.wait_for(process.stdout.readline(), 20)).decode().strip()
+    url = (await process.stdout.readline()).decode().strip()
     headers = {"Authorization": f"Bearer {TOKEN}"}
-    async with httpx2.AsyncClient(base_url=url, headers=headers) as client:
+    async with httpx2.AsyncClient(
+        base_url=url, headers=headers, timeout=PATIENCE_SECONDS
+    ) as client:
         assert (await client.get("/api/health")).status_code == 200
         async with client.stream("GET", "/api/events") as stream:
             lines = stream.aiter_lines()
@@ -108,5 +111,5 @@ async def test_a_signal_ends_the_server_in_order(tmp_path: Path, number: signal.
             process.send_signal(number)
             async for _ in lines:
                 pass
-    assert await asyncio.wait_for(process.wait(), 10) == 0
+    assert await process.wait() == 0
     assert (await process.stdout.read()).decode().strip() == "closed"

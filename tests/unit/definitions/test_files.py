@@ -109,6 +109,7 @@ def test_toml_can_hold_many_definitions_too(project: Project) -> None:
 @pytest.mark.parametrize("style", ["camel", "snake"])
 def test_every_field_is_read_in_both_spellings(project: Project, style: str) -> None:
     project.write("agents/peer.toml", "")
+    project.write("hooks/two.py", HOOKS)
     project.write(f"agents/{style}.toml", CAMEL if style == "camel" else SNAKE)
     full = project.definition(style)
 
@@ -155,6 +156,12 @@ def test_every_field_is_read_in_both_spellings(project: Project, style: str) -> 
     assert side.has_terminal_binding
 
 
+HOOKS = """
+from retinue import define_hook
+
+define_hook(hook="filter_messages", id="first", execute=print)
+define_hook(hook="filter_messages", id="second", execute=print)
+"""
 CAMEL = """
 displayName = "Full"
 description = "All of it."
@@ -326,6 +333,14 @@ def test_other_keys_of_a_collection_are_pointed_out(project: Project) -> None:
         (
             'sideA = {endSessionTool = "done"}',
             "agents/a.toml: sideA.endSessionTool: is deprecated: write 'sessionStop'",
+        ),
+        (
+            'sideA = {failSessionTool = "done"}',
+            "agents/a.toml: sideA.failSessionTool: is deprecated: write 'sessionFail'",
+        ),
+        (
+            'sideA = {status_tool = "done"}',
+            "agents/a.toml: sideA.status_tool: is deprecated: write 'sessionStatus'",
         ),
     ],
 )

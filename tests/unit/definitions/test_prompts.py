@@ -88,6 +88,8 @@ def test_no_tools_and_every_tool_are_not_the_same(crowded: Project) -> None:
 
 
 def test_every_field_of_a_prompt_is_read(crowded: Project) -> None:
+    hook = "define_hook(hook='filter_messages', id='h', execute=print)"
+    crowded.write("hooks/h.py", f"from retinue import define_hook\n{hook}")
     crowded.write(
         "prompts/p.md",
         """---

@@ -1,0 +1,46 @@
+"""What Python files of a project bring beside definitions and prompts: hooks and tools."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Literal, get_args
+
+HookKind = Literal[
+    "after_thread_created",
+    "after_subagent_created",
+    "after_system_message",
+    "filter_messages",
+    "prefilter_llm_history",
+    "before_create_message",
+    "after_create_message",
+    "before_update_message",
+    "after_update_message",
+    "before_store_tool_result",
+    "after_tool_call_success",
+    "after_tool_call_failure",
+]
+HOOK_KINDS: tuple[HookKind, ...] = get_args(HookKind)
+
+
+class HookBlocked(Exception):  # noqa: N818  what a hook does, not what went wrong
+    """Raised by a `prefilter_llm_history` hook: no model is asked, and this text is the answer."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Hook:
+    """A function that looks at, or changes, what passes a certain point of a run."""
+
+    kind: HookKind
+    id: str
+    execute: Callable[..., Any]
+    file: str = ""
+    line: int | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DeclaredTool:
+    """A tool of a file that is not in `tools/`; only the layer of tools knows what it is."""
+
+    name: str
+    tool: object
+    file: str = ""
+    line: int | None = None
