@@ -11,12 +11,14 @@ from retinue.definitions.subagent import SideName
 from retinue.ids import AgentId, CallId, ItemId, RequestId
 from retinue.messages import FileReference, ToolStatus
 
-ItemKind = Literal["message", "system", "answer", "withdrawal", "ending", "switch", "status"]
+ItemKind = Literal[
+    "message", "system", "answer", "withdrawal", "ending", "switch", "status", "boot"
+]
 """`message` = words to answer, a person's or a delegating agent's; `system` = an agent's or the
 engine's notice; `answer` = what became of something that this agent asked for; `withdrawal` = an
 earlier item is no longer wanted; `ending` = the agent's parent ended, and so does it; `switch` = a
 person comes to this agent, leaves it, or comes back to their chat; `status` = what a child is
-doing, for the registry alone."""
+doing, for the registry alone; `boot` = the agent is new, and its prompt has something to begin."""
 
 
 class Sender(Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):

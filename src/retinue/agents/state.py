@@ -138,6 +138,7 @@ class AgentState(Struct, frozen=True, kw_only=True, rename="camel", omit_default
     child: ChildTerms | None = None  # it is the subagent of another agent
     children: list[ChildEntry] = []  # its own subagents
     env: dict[str, str] = {}  # its own variables, each sealed for this agent
+    booted: list[str] = []  # prompts of its definition whose immediate subagents were begun
     turn: Turn | None = None
 
 

@@ -154,6 +154,16 @@ class Register(Struct, frozen=True, kw_only=True):
     updates: Sequence[Item]
 
 
+class Boot(Struct, frozen=True, kw_only=True):
+    """Begin what the agent's prompt begins by itself, before anybody has written."""
+
+    items: Sequence[Item]
+
+
+class Park(Struct, frozen=True, kw_only=True):
+    """All that was begun so is done; the agent rests until somebody writes."""
+
+
 class SwitchSides(Struct, frozen=True, kw_only=True):
     """The acting side's turn is over; the other side's begins."""
 
@@ -211,6 +221,8 @@ Action = (
     | End
     | Switch
     | Register
+    | Boot
+    | Park
     | SwitchSides
     | HandOver
     | EndRun
@@ -222,7 +234,7 @@ Action = (
 
 CONTROLS = frozenset({"withdrawal", "ending"})
 """Items that are obeyed whatever the agent is doing."""
-_AT_ONCE = CONTROLS | {"status"}
+_AT_ONCE = CONTROLS | {"status", "boot"}
 
 
 def ends_turn(response: AssistantRecord) -> bool:
@@ -252,7 +264,10 @@ def _obey(view: View) -> Action:
     withdrawals = [item for item in view.waiting if item.kind == "withdrawal"]
     if withdrawals:
         return Withdraw(withdrawals=withdrawals)
-    return Register(updates=[item for item in view.waiting if item.kind == "status"])
+    updates = [item for item in view.waiting if item.kind == "status"]
+    if updates:
+        return Register(updates=updates)
+    return Boot(items=[item for item in view.waiting if item.kind == "boot"])
 
 
 def _begin(view: View) -> Action:
@@ -374,6 +389,9 @@ def _go_on(view: View, turn: Turn) -> Action:
         return RunTools(calls=view.open_calls, in_doubt=in_doubt)
     if turn.handoff is not None:
         return HandOver(handoff=turn.handoff)
+    if not turn.items:
+        joining = _joining(view.waiting, turn)
+        return Drain(items=joining) if any(not item.silent for item in joining) else Park()
     if view.rules is not None:
         action = _by_rules(view.rules, turn)
         if action is not None:

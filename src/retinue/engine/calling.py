@@ -14,8 +14,9 @@ from retinue.engine.making_room import RoomMaker
 from retinue.engine.prompting import Plan
 from retinue.engine.retrying import GiveUp, after_failure
 from retinue.engine.streaming import Narrator
+from retinue.engine.subagents.booting import Boots
 from retinue.engine.subagents.registry import with_registry
-from retinue.engine.warm import Warm
+from retinue.engine.warm import Draft, Warm
 from retinue.errors import ContextTooLongError, ModelError, RetinueError
 from retinue.failpoints import reach
 from retinue.models.port import Completed, Model, ModelRequest
@@ -27,7 +28,7 @@ logger = logging.getLogger(__name__)
 class ModelCaller:
     """Makes one model call and commits what came of it."""
 
-    def __init__(
+    def __init__(  # noqa: PLR0913  its parts, all by name
         self,
         *,
         committer: Committer,
@@ -37,7 +38,9 @@ class ModelCaller:
         trees: FileTrees,
         clock: Clock,
         random: Random,
+        boots: Boots,
     ) -> None:
+        self._boots = boots
         self._committer = committer
         self._equipment = equipment
         self._room = room
@@ -60,6 +63,12 @@ class ModelCaller:
         except RetinueError as error:
             await self._committer.fail(warm, "definition", error.message)
             return
+        if plan.immediate and self._boots.are_due(warm, plan):
+            draft = self._committer.draft(warm)
+            self._boots.write(draft, warm, plan)
+            warm.is_in_doubt = False
+            await self._committer.commit(warm, draft, "boot")
+            return
         if self._room.is_needed(warm):
             return  # now that the model's window is known, the next decision makes room first
         narrator = Narrator(self._feed, warm, model.name)
@@ -67,6 +76,19 @@ class ModelCaller:
             await self._ask(warm, plan, model, models, narrator)
         finally:
             narrator.end()
+
+    async def boot_new(self, draft: Draft, warm: Warm) -> None:
+        """Ask for what the prompt of a new agent begins by itself; a broken one waits."""
+        if warm.state.turn is not None:
+            return  # its first step does it
+        try:
+            await self._equipment.refresh()
+            plan = self._equipment.plan(warm)
+        except RetinueError:
+            return
+        if self._boots.are_due(warm, plan):
+            self._boots.write(draft, warm, plan)
+            warm.is_in_doubt = False
 
     async def _ask(
         self, warm: Warm, plan: Plan, model: Model, models: int, narrator: Narrator

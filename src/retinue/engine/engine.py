@@ -33,6 +33,7 @@ from retinue.engine.requests import Requests
 from retinue.engine.roster import Roster
 from retinue.engine.scheduling.heartbeat import Heartbeat
 from retinue.engine.scheduling.scheduler import Scheduler
+from retinue.engine.subagents.booting import boot_post, boots
 from retinue.engine.trials import Trials
 from retinue.engine.views import agent_view
 from retinue.engine.warm import (
@@ -198,7 +199,9 @@ class Engine:
             descriptor = UserDescriptor(connector="web", user_id=owner, channel_id=new_id("w"))
         new = await self._target(owner, descriptor, definition)
         state = structs.replace(new.state, name=name, attributes=clean_json(dict(attributes or {})))
-        agent, _ = await self.store.create(structs.replace(new, state=state))
+        agent, is_new = await self.store.create(structs.replace(new, state=state))
+        if is_new and boots(self.catalog.definition(agent.definition)):
+            await self.store.admit(boot_post(agent, self._clock.now()))
         return agent
 
     async def update(self, owner: OwnerId, agent_id: AgentId, patch: AgentPatch) -> Agent:

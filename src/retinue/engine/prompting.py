@@ -11,7 +11,8 @@ from retinue.definitions.definition import Definition
 from retinue.definitions.prompt import Prompt
 from retinue.definitions.scoping import SYSTEM_PREFIX, effective
 from retinue.definitions.side import SessionToolBinding, Side
-from retinue.definitions.subagent import SideName
+from retinue.definitions.subagent import SideName, SubagentConfig
+from retinue.engine.entries import is_on
 from retinue.engine.peers import peers_of
 from retinue.engine.stopping import as_text
 from retinue.models.port import ToolSpec
@@ -47,6 +48,8 @@ class Plan:
     known: Mapping[str, Tool]  # what a call could name, whether the scope allows it or not
     arguments: frozenset[str] = frozenset()
     """what the prompt shows of the arguments that its definition was called with"""
+    immediate: tuple[SubagentConfig, ...] = ()
+    """subagents that are begun when the prompt becomes active"""
 
 
 OwnTools = Callable[[Definition, SideName], Mapping[str, Tool]]
@@ -139,6 +142,13 @@ def make_plan(
         terminal=_named(side.session_stop, side.session_fail),
         bound=_named(side.session_stop, side.session_fail, side.session_status),
         arguments=prompt.placeholders & prompt.properties,
+        immediate=tuple(
+            entry
+            for entry in prompt.tools or ()
+            if isinstance(entry, SubagentConfig)
+            and entry.immediate is not None
+            and is_on(entry.optional, definition, prompt)
+        ),
     )
 
 

@@ -4,11 +4,14 @@ import logging
 from collections.abc import Sequence
 from typing import assert_never
 
+from msgspec import structs
+
 from retinue.clock import Clock
 from retinue.engine import ending, handing, sides, steps, suspending, switching
 from retinue.engine.actions import (
     Action,
     Answered,
+    Boot,
     CallModel,
     Compact,
     Discard,
@@ -19,6 +22,7 @@ from retinue.engine.actions import (
     Gather,
     HandOver,
     Note,
+    Park,
     Prune,
     PutOff,
     Register,
@@ -277,14 +281,28 @@ class Runner:
                 await self._end_run(warm, action)
             case Failed():
                 await self._committer.fail(warm, action.code, action.reason)
-            case Register():
-                draft = self._committer.draft(warm)
-                steps.taken_up(draft, action.updates)
-                await self._committer.commit(warm, draft, "register")
+            case Register() | Boot() | Park():
+                await self._take_up(warm, action)
             case Rest() | Wait():
                 pass
             case _:
                 await self._write(warm, action)
+
+    async def _take_up(self, warm: Warm, action: Register | Boot | Park) -> None:
+        """Perform what comes of children, and needs no model."""
+        draft = self._committer.draft(warm)
+        match action:
+            case Register():
+                name = "register"
+                steps.taken_up(draft, action.updates)
+            case Boot():
+                name = "boot"
+                steps.taken_up(draft, action.items)
+                await self._caller.boot_new(draft, warm)
+            case Park():
+                name = "park"
+                draft.state = structs.replace(draft.state, turn=None)
+        await self._committer.commit(warm, draft, name)
 
     async def _write(self, warm: Warm, action: Written) -> None:
         """Perform what is nothing but a commit."""

@@ -29,6 +29,7 @@ from retinue.engine.scheduling.schedules import Schedules
 from retinue.engine.scheduling.toolbox import ScheduleToolbox
 from retinue.engine.scheduling.watching import Probe
 from retinue.engine.space import Space
+from retinue.engine.subagents.booting import Boots
 from retinue.engine.subagents.completing import Completions
 from retinue.engine.subagents.offering import SubagentTools
 from retinue.engine.subagents.telling import ChildTools
@@ -145,6 +146,7 @@ def make_runner(world: World, limits: Limits, parts: Parts) -> Runner:
         trees=world.trees,
         clock=world.clock,
         random=world.random,
+        boots=Boots(world.environment),
     )
     tools = ToolRunner(
         committer=committer,

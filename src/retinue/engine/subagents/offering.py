@@ -20,11 +20,15 @@ from retinue.tools.port import Invoke, Pending, Tool, ToolContext, ToolOutput
 CREATE_TOOL = "subagent_create"
 MESSAGE_TOOL = "subagent_message"
 _CAPABILITIES = ("agents.write",)
-_MESSAGE = "message"
+MESSAGE_PROPERTY = "message"
+BEGIN = "Begin."
+"""What a child is told that is told nothing."""
 _PLAIN_SCHEMA: Mapping[str, Any] = {
     "type": "object",
-    "properties": {_MESSAGE: {"type": "string", "minLength": 1, "description": "what it is to do"}},
-    "required": [_MESSAGE],
+    "properties": {
+        MESSAGE_PROPERTY: {"type": "string", "minLength": 1, "description": "what it is to do"}
+    },
+    "required": [MESSAGE_PROPERTY],
     "additionalProperties": False,
 }
 _ATTACHMENTS: Mapping[str, Any] = {
@@ -118,7 +122,7 @@ class SubagentTools:
                 config=offer.config,
                 target=offer.target,
                 side=offer.side,
-                message=_filled(arguments, _MESSAGE),
+                message=_filled(arguments, MESSAGE_PROPERTY),
                 name=_filled(arguments, "name"),
                 attachments=paths_in(arguments, "attachments"),
                 arguments=_checked(offer, arguments.get("arguments") or {}),
@@ -136,7 +140,9 @@ class SubagentTools:
             call = call_of(ctx)
             entry = _entry(call.state.children, arguments["referenceId"])
             paths = paths_in(arguments, "attachments")
-            return await write_to_child(services, call, entry, _filled(arguments, _MESSAGE), paths)
+            return await write_to_child(
+                services, call, entry, _filled(arguments, MESSAGE_PROPERTY), paths
+            )
 
         text = "Write to a subagent that you started with subagent_create."
         return _tool(MESSAGE_TOOL, text, _message_schema(), invoke)
@@ -152,10 +158,10 @@ class _Named:
 
 def first_message(config: SubagentConfig, arguments: Mapping[str, Any], *, has_schema: bool) -> str:
     """The argument that the entry names, else all of them."""
-    chosen = config.init_user_message_property or (None if has_schema else _MESSAGE)
+    chosen = config.init_user_message_property or (None if has_schema else MESSAGE_PROPERTY)
     if chosen is not None and arguments.get(chosen) is not None:
         return as_text(arguments[chosen])
-    return pretty(dict(arguments)) if arguments else "Begin."
+    return pretty(dict(arguments)) if arguments else BEGIN
 
 
 def _given(arguments: Mapping[str, Any], name: str | None) -> str:
@@ -212,11 +218,11 @@ def _create_schema(kept: Mapping[str, Offer]) -> Mapping[str, Any]:
         "properties": {
             "agent": {"type": "string", "enum": list(kept)},
             "name": {"type": "string", "minLength": 1, "description": "what to call it"},
-            _MESSAGE: {"type": "string", "minLength": 1, "description": "what it is to do"},
+            MESSAGE_PROPERTY: {"type": "string", "minLength": 1, "description": "what it is to do"},
             "attachments": _ATTACHMENTS,
             "arguments": arguments,
         },
-        "required": ["agent", "name", _MESSAGE, *(["arguments"] if needs else [])],
+        "required": ["agent", "name", MESSAGE_PROPERTY, *(["arguments"] if needs else [])],
         "additionalProperties": False,
     }
 
@@ -226,10 +232,10 @@ def _message_schema() -> Mapping[str, Any]:
         "type": "object",
         "properties": {
             "referenceId": {"type": "string", "description": "the reference of the subagent"},
-            _MESSAGE: {"type": "string", "minLength": 1},
+            MESSAGE_PROPERTY: {"type": "string", "minLength": 1},
             "attachments": _ATTACHMENTS,
         },
-        "required": ["referenceId", _MESSAGE],
+        "required": ["referenceId", MESSAGE_PROPERTY],
         "additionalProperties": False,
     }
 

@@ -1,0 +1,103 @@
+"""Immediate subagents: begun when the prompt that lists them becomes active, before its model.
+
+They are ordinary calls. The engine writes them down in the model's stead, as the first thing of
+that prompt, and all that follows (scope, waiting, results, crashes) is as for any other call.
+"""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from datetime import datetime
+from typing import Any
+
+from msgspec import structs
+
+from retinue.agents.inbox import ItemBody, Sender
+from retinue.agents.state import AgentState, Turn
+from retinue.definitions.definition import Definition
+from retinue.definitions.subagent import SubagentConfig
+from retinue.engine.environment import Environment
+from retinue.engine.prompting import Plan
+from retinue.engine.subagents.offering import BEGIN, CREATE_TOOL, MESSAGE_PROPERTY
+from retinue.engine.warm import Draft, Warm
+from retinue.ids import new_call_id, new_item_id
+from retinue.messages import AssistantRecord, CallPart
+from retinue.stores.port import Agent, NewItem, Post
+
+Value = Callable[[str], str | None]
+
+
+class Boots:
+    """Writes the calls of a prompt's immediate subagents, once for each time it becomes active."""
+
+    def __init__(self, environment: Environment) -> None:
+        self._environment = environment
+
+    def are_due(self, warm: Warm, plan: Plan) -> bool:
+        return bool(plan.immediate) and _place(warm, plan) not in warm.state.booted
+
+    def write(self, draft: Draft, warm: Warm, plan: Plan) -> None:
+        """Note that the prompt is active, and ask for its immediate subagents."""
+        value = self._environment.of(warm, plan.definition, plan.side.prompt).get
+        calls = [
+            _call(config, plan, value)
+            for config in plan.immediate
+            if _can_be_called(config, plan) and not _is_there(config, draft.state)
+        ]
+        place = _place(warm, plan)
+        kept = [one for one in draft.state.booted if one.startswith(f"{warm.definition}/")]
+        turn = draft.state.turn
+        if calls:
+            turn = turn or Turn(items=[], first_seq=draft.next_seq, started_at=draft.at)
+            side = turn.side if plan.is_dual else ""
+            draft.add(AssistantRecord(parts=list(calls), model="", side=side))
+        draft.state = structs.replace(draft.state, booted=[*kept, place], turn=turn)
+
+
+def boots(definition: Definition) -> bool:
+    """Whether an agent of this definition begins something as soon as it is there."""
+    return any(_immediate(definition.side_a.prompt.tools or ()))
+
+
+def boot_post(agent: Agent, at: datetime) -> Post:
+    """What wakes a new agent before anybody has written to it."""
+    body = ItemBody(text="", sender=Sender(type="engine"))
+    item = NewItem(id=new_item_id(), kind="boot", body=body, admitted_at=at, silent=True)
+    return Post(to=agent.id, item=item, owner=agent.owner)
+
+
+def _immediate(entries: Sequence[object]) -> Iterator[SubagentConfig]:
+    for entry in entries:
+        if isinstance(entry, SubagentConfig) and entry.immediate is not None:
+            yield entry
+
+
+def _place(warm: Warm, plan: Plan) -> str:
+    side = warm.state.turn.side if warm.state.turn is not None else "side_a"
+    return f"{plan.definition.name}/{side}"
+
+
+def _can_be_called(config: SubagentConfig, plan: Plan) -> bool:
+    return (config.name if config.resumable is None else CREATE_TOOL) in plan.tools
+
+
+def _is_there(config: SubagentConfig, state: AgentState) -> bool:
+    return any(entry.is_addressable and entry.name == config.name for entry in state.children)
+
+
+def _call(config: SubagentConfig, plan: Plan, value: Value) -> CallPart:
+    immediate = config.immediate
+    assert immediate is not None  # that is why it is called
+    name = value(immediate.name_env) if immediate.name_env is not None else None
+    described = value(immediate.description_env) if immediate.description_env is not None else None
+    if config.resumable is not None:
+        arguments: Mapping[str, Any] = {
+            "agent": config.name,
+            "name": name or config.name,
+            MESSAGE_PROPERTY: described or BEGIN,
+        }
+        return CallPart(id=new_call_id(), name=CREATE_TOOL, arguments=dict(arguments))
+    wanted = plan.tools[config.name].parameters.get("properties", {})
+    hints = {config.init_user_message_property or MESSAGE_PROPERTY: described or BEGIN}
+    if name is not None and config.init_agent_name_property is not None:
+        hints[config.init_agent_name_property] = name
+    given = {key: text for key, text in hints.items() if key in wanted}
+    return CallPart(id=new_call_id(), name=config.name, arguments=given)
