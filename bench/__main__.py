@@ -8,8 +8,9 @@ import json
 import tempfile
 from pathlib import Path
 
-from bench import boot, growth, throughput
+from bench import boot, delegation, growth, throughput
 from bench.boot import Boot, Start
+from bench.delegation import Delegation
 from bench.growth import Cost
 from bench.throughput import Throughput
 
@@ -20,7 +21,10 @@ def main() -> int:
     parser.add_argument("--json", action="store_true", help="print one JSON object instead")
     parser.add_argument("--quick", action="store_true", help="fewer rounds and agents")
     parser.add_argument(
-        "--only", choices=["turns", "growth", "boot", "start"], help="one measurement"
+        "--only",
+        choices=["turns", "delegation", "growth", "boot", "start"],
+        help="one measurement: turns beside the floor, delegations beside turns, turns after a "
+        "long past, boot with sleeping agents, how fast commands start",
     )
     arguments = parser.parse_args()
     directory = arguments.dir or Path(tempfile.gettempdir())
@@ -42,6 +46,9 @@ def measure(arguments: argparse.Namespace, directory: Path, goals: "Goals") -> i
             throughput.measure(directory, conversations=200, turns=20, rounds=rounds)
         )
         show_throughput([one, many], goals)
+    if arguments.only in (None, "delegation"):
+        rounds = 3 if arguments.quick else 5
+        show_delegation(asyncio.run(delegation.measure(directory, rounds=rounds)), goals)
     if arguments.only in (None, "growth"):
         points = [0, 100, 500] if arguments.quick else [0, 500, 2_000]
         show_growth(asyncio.run(growth.measure(directory, points=points)), goals)
@@ -89,6 +96,13 @@ def show_throughput(runs: list[Throughput], goals: Goals) -> None:
         )
     goals.check("share of the floor, 200 at once", runs[-1].share, at_least=0.1)
     goals.check("p99 over p50, 200 at once", runs[-1].spread, at_most=3)
+
+
+def show_delegation(run: Delegation, goals: Goals) -> None:
+    print(f"\nDelegation: {run.pairs} agents ask {run.pairs} others at once, and wait")
+    print(f"  plain turns          {run.plain_turns_per_second:8.0f} /s")
+    print(f"  turns that delegate  {run.turns_per_second:8.0f} /s")
+    goals.check("share of plain turns", run.share, at_least=1 / 3)
 
 
 def show_growth(costs: list[Cost], goals: Goals) -> None:

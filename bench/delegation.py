@@ -1,8 +1,8 @@
 """Delegation beside plain turns: pairs of agents, of which one asks the other and waits."""
 
-import asyncio
+import statistics
 import tempfile
-from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 from bench.workload import ARGUMENTS, QUESTION, REPLY, TOOL, TOOL_ANSWER, Timing, drive
@@ -44,28 +44,51 @@ def _text(message: UserMessage) -> str:
     return "".join(part.text for part in message.content if isinstance(part, TextContent))
 
 
-async def measured(directory: Path, pairs: int = PAIRS, turns: int = TURNS) -> Sequence[Timing]:
-    """Give the timing of plain turns and of turns that delegate, from one run."""
-    stage = Stage(
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Delegation:
+    """Medians over the rounds of one run."""
+
+    pairs: int
+    plain_turns_per_second: float
+    turns_per_second: float  # that delegate
+    share: float  # of plain turns
+
+
+async def measure(directory: Path, *, pairs: int = PAIRS, rounds: int) -> Delegation:
+    """Take plain turns and turns that delegate by turns, so that noise hits both."""
+    with tempfile.TemporaryDirectory(dir=directory) as name:
+        kit = Kit(_stage(Path(name)))
+        await kit.open()
+        try:
+            taken = [
+                [await _turns(kit, definition, pairs) for definition in ("alone", "parent")]
+                for _ in range(rounds)
+            ]
+        finally:
+            await kit.close()
+    speeds = [(plain.turns_per_second, asking.turns_per_second) for plain, asking in taken]
+    return Delegation(
+        pairs=pairs,
+        plain_turns_per_second=statistics.median(plain for plain, _ in speeds),
+        turns_per_second=statistics.median(asking for _, asking in speeds),
+        share=statistics.median(asking / plain for plain, asking in speeds),
+    )
+
+
+def _stage(directory: Path) -> Stage:
+    return Stage(
         directory=directory,
         models={"main": ScriptedModel(answer, name="main")},
         definitions={f"{name}.toml": _DEFINITION.format(name) for name in _NAMES},
         tools=[stock],
         collaborates=True,
     )
-    kit = Kit(stage)
-    await kit.open()
-    try:
-        return [await _turns(kit, name, pairs, turns) for name in ("alone", "parent")]
-    finally:
-        await kit.close()
 
 
-async def _turns(kit: Kit, definition: str, conversations: int, turns: int) -> Timing:
+async def _turns(kit: Kit, definition: str, conversations: int) -> Timing:
     agents: list[Agent] = [
         await kit.engine.create(LOCAL_OWNER, definition) for _ in range(conversations)
     ]
-
     children: list[Agent] = [
         await kit.engine.create(LOCAL_OWNER, "child") for _ in range(conversations)
     ]
@@ -76,16 +99,4 @@ async def _turns(kit: Kit, definition: str, conversations: int, turns: int) -> T
         assert outcome.reply == REPLY, outcome
 
     await drive(turn, conversations=conversations, turns=1)
-    return await drive(turn, conversations=conversations, turns=turns, first=1)
-
-
-def main() -> None:
-    with tempfile.TemporaryDirectory() as directory:
-        plain, delegating = asyncio.run(measured(Path(directory)))
-    share = delegating.turns_per_second / plain.turns_per_second
-    print(f"plain turns            {plain.turns_per_second:8.0f} /s")
-    print(f"turns that delegate    {delegating.turns_per_second:8.0f} /s   {share:.2f} of plain")
-
-
-if __name__ == "__main__":
-    main()
+    return await drive(turn, conversations=conversations, turns=TURNS, first=1)
