@@ -82,10 +82,18 @@ class CallPart(
 Part = TextPart | ThinkingPart | CallPart
 
 ToolStatus = Literal[
-    "ok", "error", "refused", "cancelled", "interrupted", "unknown", "skipped", "pending"
+    "ok",
+    "error",
+    "refused",
+    "cancelled",
+    "interrupted",
+    "unknown",
+    "skipped",
+    "pending",
+    "erased",
 ]
 """How a call ended; `unknown` = it may have happened, and nobody can tell; `pending` = its outcome
-will come as a message of its own."""
+will come as a message of its own; `erased` = a hook made it as if it had never been asked for."""
 
 
 class Record(

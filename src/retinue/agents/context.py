@@ -26,6 +26,7 @@ from retinue.messages import (
     SystemRecord,
     TextContent,
     TextPart,
+    ThinkingPart,
     ToolMessage,
     ToolRecord,
     UserMessage,
@@ -50,7 +51,7 @@ class Context:
     """
 
     def __init__(self, records: Iterable[AnyRecord] = (), *, side: str = "") -> None:
-        self._side = side
+        self.side = side
         self._clear()
         for record in records:
             self.append(record)
@@ -78,12 +79,12 @@ class Context:
                 self._take(record)
             case SystemRecord():
                 self._since_summary.append(record)
-                if not record.to or record.to == self._side:
+                if not record.to or record.to == self.side:
                     self._close()
                     self._say([TextContent(text=framed(record)), *file_content(record.files)])
             case AssistantRecord():
                 self._since_summary.append(record)
-                if self._side and record.side and record.side != self._side:
+                if self.side and record.side and record.side != self.side:
                     self._hear(record)
                 else:
                     self._answer(record)
@@ -116,7 +117,7 @@ class Context:
         if isinstance(record, HandoffRecord):
             if record.text or record.files:
                 self._say(user_content(record.text, record.files))
-        elif self._side and (record.to or "side_a") != self._side:
+        elif self.side and (record.to or "side_a") != self.side:
             self._recall(record.text)
         else:
             self._say(user_content(record.text, record.files))
@@ -149,9 +150,12 @@ class Context:
 
     def _settle(self, record: ToolRecord) -> None:
         if self._pending.pop(record.call, None) is None:
-            if self._side and record.files:  # the other side's: what it made is seen
+            if self.side and record.files:  # the other side's: what it made is seen
                 self._close()
                 self._say(file_content(record.files))
+            return
+        if record.status == "erased":
+            self._erase(record.call)
             return
         text = neutral(record.text)
         for file in record.files:
@@ -160,9 +164,23 @@ class Context:
         self._results[record.call] = ToolMessage(
             call=record.call, name=record.name, text=text, is_error=record.status not in _GOOD
         )
+        self._flush()
+
+    def _flush(self) -> None:
         if not self._pending:
             self._messages.extend(self._results[call] for call in self._order)
             self._results = {}
+
+    def _erase(self, call: CallId) -> None:
+        """Take a call out of the message that asked for it, which is the last one till it ends."""
+        asked = self._messages.pop()
+        assert isinstance(asked, AssistantMessage)
+        self._order.remove(call)
+        kept = [p for p in asked.parts if not isinstance(p, CallPart) or p.id != call]
+        self.characters -= sum(characters_of_part(p) for p in asked.parts if p not in kept)
+        if any(not isinstance(part, ThinkingPart) for part in kept):
+            self._messages.append(AssistantMessage(parts=kept, model=asked.model))
+        self._flush()
 
     def _close(self) -> None:
         """Give every call that is still open an interrupted result, next to its call."""

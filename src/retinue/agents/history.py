@@ -2,6 +2,8 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 
+from msgspec import structs
+
 from retinue.ids import CallId
 from retinue.messages import (
     AnyRecord,
@@ -72,7 +74,10 @@ class History:
                 self._answer = None if calls else record
             case ToolRecord():
                 if self._open.pop(record.call, None) is not None:
-                    self._results[record.call] = record
+                    if record.status == "erased":
+                        self._forget(record.call)
+                    else:
+                        self._results[record.call] = record
             case UserRecord() | SystemRecord() | HandoffRecord():
                 self._answer = None
                 self._is_latest = False
@@ -87,12 +92,41 @@ class History:
                 pass
         self._records.append(record)
 
+    def _forget(self, call: CallId) -> None:
+        """Go on as if the last response had not asked for it."""
+        if self._asked_by is not None:
+            self._asked_by = without_call(self._asked_by, call)
+            if not self._asked_by.calls:
+                self._is_latest &= bool(self._asked_by.text.strip())
+                self._answer = self._asked_by if self._is_latest else None
+
     def _drop_before(self, seq: int) -> None:
         self._records = [
             record
             for record in self._records
             if record.seq >= seq and not isinstance(record, SummaryRecord)
         ]
+
+
+def without_call(record: AssistantRecord, call: CallId) -> AssistantRecord:
+    parts = [p for p in record.parts if not isinstance(p, CallPart) or p.id != call]
+    return structs.replace(record, parts=parts, provider=None)
+
+
+def without_erased(records: Iterable[AnyRecord]) -> list[AnyRecord]:
+    """The records without the calls that hooks erased."""
+    kept: list[AnyRecord] = []
+    asked_at: int | None = None
+    for record in records:
+        if isinstance(record, ToolRecord) and record.status == "erased":
+            asked = kept[asked_at] if asked_at is not None else None
+            if asked_at is not None and isinstance(asked, AssistantRecord):
+                kept[asked_at] = without_call(asked, record.call)
+            continue
+        if isinstance(record, AssistantRecord):
+            asked_at = len(kept)
+        kept.append(record)
+    return [r for r in kept if not isinstance(r, AssistantRecord) or r.calls or r.text.strip()]
 
 
 def cut_points(records: Sequence[AnyRecord]) -> list[int]:

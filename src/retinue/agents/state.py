@@ -124,6 +124,7 @@ class AgentState(Struct, frozen=True, kw_only=True, rename="camel", omit_default
     last_snippet: str | None = None
     attributes: dict[str, Any] = {}
     model: str | None = None  # chosen for this agent; else the definition's
+    is_introduced: bool = False  # the hooks of its first moment ran
     arguments: dict[str, Any] = {}  # what the definition was called with, for its prompts
     grants: list[str] = []
     unwanted: list[

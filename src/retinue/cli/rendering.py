@@ -20,6 +20,7 @@ _MARKS = {
     "cancelled": ("■", "yellow"),
     "interrupted": ("■", "yellow"),
     "skipped": ("–", "dim"),
+    "erased": ("–", "dim"),
 }
 _COLOURS = re.compile(r"\x1b\[[0-9;]*m")
 _THINKING_LINES = 12

@@ -1,6 +1,6 @@
 """What Python files of a project bring beside definitions and prompts: hooks and tools."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, get_args
 
@@ -34,6 +34,10 @@ class Hook:
     execute: Callable[..., Any]
     file: str = ""
     line: int | None = None
+
+
+HookSet = Mapping[HookKind, Sequence[Hook]]
+"""The hooks of one side, in the order in which they are listed."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -4,12 +4,14 @@ import logging
 from random import Random
 
 from retinue.clock import Clock
-from retinue.engine import steps
-from retinue.engine.actions import ends_turn
+from retinue.definitions.declared import HookBlocked
+from retinue.engine import sides, steps
+from retinue.engine.actions import EndRun, ends_turn
 from retinue.engine.asking import ask, with_images
 from retinue.engine.committing import Committer, Interrupted
 from retinue.engine.equipment import Equipment
 from retinue.engine.feed import Feed
+from retinue.engine.hooking import Hooks
 from retinue.engine.making_room import RoomMaker
 from retinue.engine.prompting import Plan
 from retinue.engine.retrying import GiveUp, after_failure
@@ -39,8 +41,10 @@ class ModelCaller:
         clock: Clock,
         random: Random,
         boots: Boots,
+        hooks: Hooks,
     ) -> None:
         self._boots = boots
+        self._hooks = hooks
         self._committer = committer
         self._equipment = equipment
         self._room = room
@@ -109,6 +113,10 @@ class ModelCaller:
             else:
                 narrator.discard()
             raise
+        except HookBlocked as block:
+            narrator.discard()
+            await self._blocked(warm, plan, str(block))
+            return
         except ContextTooLongError as error:
             narrator.discard()
             await self._overflowed(warm, error)
@@ -131,24 +139,45 @@ class ModelCaller:
             steps.answered(draft, warm, record, self._committer.connectors)
         warm.is_in_doubt = False
         await self._committer.commit(warm, draft, "response")
+        if plan.hooks is not None:
+            await self._hooks.told(warm, plan.hooks, [record], are_updates=True)
+
+    async def _blocked(self, warm: Warm, plan: Plan, text: str) -> None:
+        """End the turn, or the run, with a hook's words for an answer."""
+        draft = self._committer.draft(warm)
+        record = steps.blocked(draft, plan, text)
+        if plan.is_dual:
+            end = EndRun(outcome="failed", code="hook_blocked", text=record.text)
+            sides.run_ended(draft, warm, end, (), self._committer.connectors)
+        else:
+            steps.answered(draft, warm, record, self._committer.connectors)
+        await self._committer.commit(warm, draft, "response")
 
     async def _answer(self, warm: Warm, plan: Plan, model: Model, narrator: Narrator) -> Completed:
-        context = warm.context
+        hooks = plan.hooks
+        context = warm.context if hooks is None else await self._hooks.history(warm, hooks)
         messages = context.messages
         if context.images:
             messages = await with_images(messages, self._trees.tree(warm.id))
         if warm.state.children:
             messages = with_registry(warm, messages)
         turn = warm.state.turn
+        system = await self._equipment.system(warm, plan)
+        if hooks is not None:
+            system = await self._hooks.system(warm, hooks, system)
+            messages = await self._hooks.messages(warm, hooks, messages)
         request = ModelRequest(
-            system=await self._equipment.system(warm, plan),
+            system=system,
             messages=messages,
             tools=plan.specs,
             session=warm.id,
             attempt=turn.attempt if turn else 0,
         )
         reach("model:before")
-        return await ask(model, request, narrator.show)
+        completed = await ask(model, request, narrator.show)
+        if hooks is not None:
+            completed = await self._hooks.response(warm, hooks, completed)
+        return completed
 
     async def _model_failed(self, warm: Warm, error: ModelError, models: int) -> None:
         turn = warm.state.turn

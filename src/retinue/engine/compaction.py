@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from retinue.agents.context import neutral
-from retinue.agents.history import cut_points, is_exchange_start
+from retinue.agents.history import cut_points, is_exchange_start, without_erased
 from retinue.agents.tokens import characters_of_part, estimated_tokens
 from retinue.engine.actions import Pressure
 from retinue.messages import (
@@ -128,6 +128,7 @@ def _cut(records: Sequence[AnyRecord], budget: int, *, only_exchanges: bool) -> 
 def summary_request(records: Sequence[AnyRecord], keep_from: int) -> ModelRequest:
     """Ask for a summary of what comes before `keep_from`; the input is bounded."""
     # A summary stands for what came before all the others, wherever it was written down.
+    records = without_erased(records)
     older = [record for record in records if isinstance(record, SummaryRecord)]
     older += [r for r in records if r.seq < keep_from and not isinstance(r, SummaryRecord)]
     lines = [line for record in older if (line := _told(record))]

@@ -202,6 +202,8 @@ class Engine:
         agent, is_new = await self.store.create(structs.replace(new, state=state))
         if is_new and boots(self.catalog.definition(agent.definition)):
             await self.store.admit(boot_post(agent, self._clock.now()))
+        if is_new and self.catalog.hooks():
+            self._dispatch.wake(agent.id, "foreground")  # hooks may want to see it
         return agent
 
     async def update(self, owner: OwnerId, agent_id: AgentId, patch: AgentPatch) -> Agent:

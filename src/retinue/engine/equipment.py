@@ -11,6 +11,7 @@ from retinue.agents.tokens import (
     estimated_tokens,
 )
 from retinue.clock import Clock
+from retinue.definitions.declared import HookSet
 from retinue.definitions.subagent import SideName
 from retinue.engine.actions import Pressure, Rules
 from retinue.engine.compaction import WARNING, pressure_of
@@ -61,6 +62,15 @@ class Equipment:
         warm.overhead = plan.overhead + warm.own_overhead
         warm.look_as(side if plan.is_dual else "")
         return plan
+
+    def hooks(self, warm: Warm) -> HookSet | None:
+        """The hooks of the side whose turn it is; none, while a definition cannot be used."""
+        if not self._planner.has_hooks:
+            return None
+        try:
+            return self.plan(warm).hooks
+        except RetinueError:
+            return None
 
     async def tools_of(self, definition: str) -> Sequence[Tool]:
         await self.refresh()

@@ -7,6 +7,7 @@ from typing import Any
 from retinue.agents.context import neutral
 from retinue.agents.tokens import json_characters
 from retinue.definitions.catalog import Catalog
+from retinue.definitions.declared import Hook, HookKind, HookSet
 from retinue.definitions.definition import Definition
 from retinue.definitions.prompt import Prompt
 from retinue.definitions.scoping import SYSTEM_PREFIX, effective
@@ -46,6 +47,7 @@ class Plan:
     terminal: frozenset[str]  # tools whose success ends the run
     bound: frozenset[str]  # tools that end the run or tell how it goes
     known: Mapping[str, Tool]  # what a call could name, whether the scope allows it or not
+    hooks: HookSet | None = None
     arguments: frozenset[str] = frozenset()
     """what the prompt shows of the arguments that its definition was called with"""
     immediate: tuple[SubagentConfig, ...] = ()
@@ -75,6 +77,11 @@ class Planner:
         self._default_model = default_model
         self._own = own
         self._plans: dict[tuple[str, SideName], tuple[int, Mapping[str, Tool], Plan]] = {}
+
+    @property
+    def has_hooks(self) -> bool:
+        """Whether the project has any; most have none."""
+        return bool(self._catalog.hooks())
 
     def definition(self, name: str) -> Definition:
         return self._catalog.definition(name)
@@ -149,7 +156,19 @@ def make_plan(
             and entry.immediate is not None
             and is_on(entry.optional, definition, prompt)
         ),
+        hooks=_hooks(catalog, definition, prompt),
     )
+
+
+def _hooks(catalog: Catalog, definition: Definition, prompt: Prompt) -> HookSet | None:
+    """The hooks of a side; a prompt's own take the place of the definition's."""
+    known = catalog.hooks()
+    found: dict[HookKind, list[Hook]] = {}
+    for name in prompt.hooks or definition.hooks:
+        hook = known.get(name)
+        if hook is not None:
+            found.setdefault(hook.kind, []).append(hook)
+    return found or None
 
 
 def _named(*bindings: SessionToolBinding | None) -> frozenset[str]:

@@ -6,6 +6,7 @@ from typing import assert_never
 
 from msgspec import structs
 
+from retinue.agents.inbox import Item
 from retinue.clock import Clock
 from retinue.engine import ending, handing, sides, steps, suspending, switching
 from retinue.engine.actions import (
@@ -43,6 +44,7 @@ from retinue.engine.arriving import Arrival, Arrivals, arriving_item
 from retinue.engine.calling import ModelCaller
 from retinue.engine.committing import Committer, Interrupted
 from retinue.engine.equipment import Equipment
+from retinue.engine.hooking import Hooks
 from retinue.engine.making_room import RoomMaker
 from retinue.engine.space import Space
 from retinue.engine.tool_running import ToolRunner
@@ -70,10 +72,12 @@ from retinue.tools.port import FileTrees, Tool
 
 logger = logging.getLogger(__name__)
 
+_FIRST_SEQ = 2  # of the first record after the one that says that the agent began
+
+_LATE_RESULTS = frozenset({"settle", "timeout", "putoff"})  # of calls that waited for them
+
 Written = (
-    Drain
-    | Note
-    | Settle
+    Settle
     | TimeOut
     | PutOff
     | SwitchSides
@@ -101,8 +105,10 @@ class Runner:
         tools: ToolRunner,
         trees: FileTrees,
         arrivals: Arrivals,
+        hooks: Hooks,
     ) -> None:
         self._arrivals = arrivals
+        self._hooks = hooks
         self._store = store
         self._clock = clock
         self._committer = committer
@@ -144,6 +150,8 @@ class Runner:
         arrival = self._arrivals.take(warm.id)
         if arrival is not None:
             await self._take_in(warm, arrival)
+        if warm.next_seq <= _FIRST_SEQ and not warm.state.is_introduced:
+            await self._introduce(warm)
         seconds = await self._work(warm)
         if self._committer.is_stopping and warm.history.open_calls and not warm.is_in_doubt:
             await self._note_unbegun(warm)
@@ -154,8 +162,9 @@ class Runner:
     async def _take_in(self, warm: Warm, arrival: Arrival) -> None:
         """Begin with a message that nothing comes before; else it is admitted as usual."""
         post = arrival.post
-        is_short = self._committer.space.is_short
-        if self.is_stopping or is_short or not self._arrivals.can_begin(warm, post):
+        # Hooks take their time, and the message is to be on disk before that.
+        is_late = self._committer.space.is_short or self._equipment.hooks(warm) is not None
+        if self.is_stopping or is_late or not self._arrivals.can_begin(warm, post):
             arrival.settle(None)
             return
         draft = self._committer.draft(warm)
@@ -260,13 +269,11 @@ class Runner:
     async def _perform(self, warm: Warm, action: Action) -> None:
         match action:
             case CallModel():
-                if warm.state.turn is not None and warm.state.turn.retry_at is not None:
-                    draft = self._committer.draft(warm)
-                    steps.due_again(draft)
-                    await self._committer.commit(warm, draft)
-                await self._caller.call(warm)
+                await self._call_model(warm)
             case RunTools():
                 await self._tools.run(warm, action)
+            case Drain() | Note():
+                await self._drain(warm, action.items)
             case Gather():
                 await self._committer.interruptibly(warm, self._clock.sleep(action.seconds))
             case Compact():
@@ -288,6 +295,13 @@ class Runner:
             case _:
                 await self._write(warm, action)
 
+    async def _call_model(self, warm: Warm) -> None:
+        if warm.state.turn is not None and warm.state.turn.retry_at is not None:
+            draft = self._committer.draft(warm)
+            steps.due_again(draft)
+            await self._committer.commit(warm, draft)
+        await self._caller.call(warm)
+
     async def _take_up(self, warm: Warm, action: Register | Boot | Park) -> None:
         """Perform what comes of children, and needs no model."""
         draft = self._committer.draft(warm)
@@ -308,9 +322,6 @@ class Runner:
         """Perform what is nothing but a commit."""
         draft = self._committer.draft(warm)
         match action:
-            case Drain() | Note():
-                name = "drain"
-                steps.drained(draft, action.items)
             case Settle():
                 name = "settle"
                 suspending.settled(draft, warm, action.answers)
@@ -344,7 +355,36 @@ class Runner:
                 steps.answered(draft, warm, action.by, self._committer.connectors)
             case _:
                 assert_never(action)
+        await self._commit_written(warm, draft, name)
+
+    async def _commit_written(self, warm: Warm, draft: Draft, name: str) -> None:
+        hooks = self._equipment.hooks(warm) if name in _LATE_RESULTS else None
+        if hooks is not None:
+            work = self._hooks.settled(warm, hooks, draft.records)
+            draft.records = await self._committer.interruptibly(warm, work)
         await self._committer.commit(warm, draft, name)
+        if hooks is not None:
+            await self._hooks.told(warm, hooks, draft.records, are_updates=True)
+
+    async def _drain(self, warm: Warm, items: Sequence[Item]) -> None:
+        hooks = self._equipment.hooks(warm)
+        if hooks is not None:
+            work = self._hooks.taken(warm, hooks, items)
+            items = await self._committer.interruptibly(warm, work)
+        draft = self._committer.draft(warm)
+        steps.drained(draft, items)
+        await self._committer.commit(warm, draft, "drain")
+        if hooks is not None:
+            await self._hooks.told(warm, hooks, draft.records)
+
+    async def _introduce(self, warm: Warm) -> None:
+        """Let hooks see a new agent before it does anything."""
+        hooks = self._equipment.hooks(warm)
+        if hooks is not None and "after_thread_created" in hooks:
+            await self._hooks.begun(warm, hooks)
+            draft = self._committer.draft(warm)
+            draft.state = structs.replace(draft.state, is_introduced=True)
+            await self._committer.commit(warm, draft)
 
     async def _end_run(self, warm: Warm, action: EndRun) -> None:
         tree = self._trees.tree(warm.id)

@@ -167,6 +167,16 @@ def responded(
     return record
 
 
+def blocked(draft: Draft, plan: Plan, text: str) -> AssistantRecord:
+    """A hook's words instead of a model's."""
+    assert draft.state.turn is not None
+    said = clean_text(text).strip() or "This was blocked."
+    side = draft.state.turn.side if plan.is_dual else ""
+    return draft.add(
+        AssistantRecord(parts=[TextPart(text=said)], model="", finish="blocked", side=side)
+    )
+
+
 def cut_off(said: Sequence[Part], *, model: str, duration_ms: int) -> AssistantRecord:
     """Make a record of what a person saw before they stopped it."""
     return AssistantRecord(

@@ -1,7 +1,8 @@
 """The tools' part of a turn: run calls and commit each result with its effects."""
 
 import asyncio
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
+from typing import Any
 
 from retinue.engine import steps
 from retinue.engine.actions import RunTools
@@ -9,6 +10,7 @@ from retinue.engine.approving import Approvals, needs_approval, spent
 from retinue.engine.committing import Committer
 from retinue.engine.equipment import Equipment
 from retinue.engine.feed import Feed
+from retinue.engine.hooking import Hooks
 from retinue.engine.prompting import Plan
 from retinue.engine.switching import departed
 from retinue.engine.tooling import CallResult, Tooling, closing
@@ -17,6 +19,7 @@ from retinue.errors import ConflictError, NotFoundError, RetinueError, Terminate
 from retinue.events import ToolEvent
 from retinue.failpoints import reach
 from retinue.messages import CallPart
+from retinue.tools.port import Tool
 
 
 class ToolRunner:
@@ -30,7 +33,9 @@ class ToolRunner:
         tooling: Tooling,
         approvals: Approvals,
         feed: Feed,
+        hooks: Hooks,
     ) -> None:
+        self._hooks = hooks
         self._committer = committer
         self._equipment = equipment
         self._tooling = tooling
@@ -54,17 +59,8 @@ class ToolRunner:
             steps.noted_unbegun(draft, False)
             await self._committer.commit(warm, draft)
 
-        async def run(call: CallPart) -> CallResult:
-            if plan.asks_first:
-                asked = await self._approvals.ask(warm, plan, call, tools)
-                if asked is not None:
-                    return asked
-            warm.is_in_doubt = True
-            show = self._progress(warm, call)
-            result = await self._tooling.run(
-                warm, plan, call, tools=tools, is_in_doubt=call is action.in_doubt, show=show
-            )
-            return spent(warm, plan, call, result)
+        def run(call: CallPart) -> Coroutine[Any, Any, CallResult]:
+            return self._run(warm, plan, call, tools, is_in_doubt=call is action.in_doubt)
 
         are_pure = len(allowed) > 1 and all(
             (tool := tools.get(c.name))
@@ -74,7 +70,7 @@ class ToolRunner:
             for c in allowed
         )
         if are_pure:
-            await self._run_together(warm, allowed, run)
+            await self._run_together(warm, plan, allowed, run)
         else:
             for call in allowed:
                 reach("tool:before")
@@ -82,18 +78,41 @@ class ToolRunner:
                 reach("tool:after")
                 if _ends_run(plan, call, result):
                     later = action.calls[action.calls.index(call) + 1 :]
-                    await self._commit_result(warm, call, result, skipped=later)
+                    await self._commit_result(warm, plan, call, result, skipped=later)
                     return
-                await self._commit_result(warm, call, result)
+                await self._commit_result(warm, plan, call, result)
                 warm.is_in_doubt = False
                 if warm.commands or self._committer.is_stopping or _holds(result):
                     return
         if len(allowed) < len(action.calls):
             await self._skip(warm, action.calls[len(allowed) :])
 
+    async def _run(
+        self,
+        warm: Warm,
+        plan: Plan,
+        call: CallPart,
+        tools: Mapping[str, Tool],
+        *,
+        is_in_doubt: bool,
+    ) -> CallResult:
+        if plan.asks_first:
+            asked = await self._approvals.ask(warm, plan, call, tools)
+            if asked is not None:
+                return asked
+        warm.is_in_doubt = True
+        show = self._progress(warm, call)
+        result = await self._tooling.run(
+            warm, plan, call, tools=tools, is_in_doubt=is_in_doubt, show=show
+        )
+        if plan.hooks is not None:
+            result = await self._hooks.result(warm, plan.hooks, call, result)
+        return spent(warm, plan, call, result)
+
     async def _run_together(
         self,
         warm: Warm,
+        plan: Plan,
         calls: Sequence[CallPart],
         run: Callable[[CallPart], Awaitable[CallResult]],
     ) -> None:
@@ -108,14 +127,19 @@ class ToolRunner:
                 )
                 reach("tool:after")
                 for task in done:
-                    await self._commit_result(warm, tasks[task], task.result())
+                    await self._commit_result(warm, plan, tasks[task], task.result())
         finally:
             for task in tasks:
                 task.cancel()
             await asyncio.gather(*tasks, return_exceptions=True)
 
     async def _commit_result(
-        self, warm: Warm, call: CallPart, result: CallResult, skipped: Sequence[CallPart] = ()
+        self,
+        warm: Warm,
+        plan: Plan,
+        call: CallPart,
+        result: CallResult,
+        skipped: Sequence[CallPart] = (),
     ) -> None:
         draft = self._committer.draft(warm)
         steps.ran(draft, call, result)
@@ -130,6 +154,8 @@ class ToolRunner:
             draft = self._committer.draft(warm)
             steps.ran(draft, call, CallResult(record=closing(call, "error", error.message)))
             await self._committer.commit(warm, draft, "result")
+        if plan.hooks is not None:
+            await self._hooks.told(warm, plan.hooks, draft.records)
 
     async def _skip(self, warm: Warm, calls: Sequence[CallPart]) -> None:
         draft = self._committer.draft(warm)

@@ -19,6 +19,7 @@ from retinue.engine.equipment import Equipment
 from retinue.engine.feed import Feed
 from retinue.engine.following import Following
 from retinue.engine.handing import Handoffs
+from retinue.engine.hooking import Hooks
 from retinue.engine.limits import Limits
 from retinue.engine.making_room import RoomMaker
 from retinue.engine.prompting import OwnTools, Planner, together
@@ -137,6 +138,7 @@ def make_runner(world: World, limits: Limits, parts: Parts) -> Runner:
         limits=limits,
         roster=parts.roster,
     )
+    hooks = Hooks(world.trees)
     room = RoomMaker(committer=committer, equipment=equipment)
     caller = ModelCaller(
         committer=committer,
@@ -147,6 +149,7 @@ def make_runner(world: World, limits: Limits, parts: Parts) -> Runner:
         clock=world.clock,
         random=world.random,
         boots=Boots(world.environment),
+        hooks=hooks,
     )
     tools = ToolRunner(
         committer=committer,
@@ -156,6 +159,7 @@ def make_runner(world: World, limits: Limits, parts: Parts) -> Runner:
         ),
         approvals=Approvals(Desk(world.store, world.clock, limits)),
         feed=parts.feed,
+        hooks=hooks,
     )
     return Runner(
         store=world.store,
@@ -167,4 +171,5 @@ def make_runner(world: World, limits: Limits, parts: Parts) -> Runner:
         tools=tools,
         arrivals=parts.arrivals,
         trees=world.trees,
+        hooks=hooks,
     )

@@ -1,6 +1,6 @@
 from hypothesis import given
 
-from retinue.agents.history import History, cut_points
+from retinue.agents.history import History, cut_points, without_erased
 from retinue.ids import CallId
 from retinue.messages import (
     AnyRecord,
@@ -106,3 +106,19 @@ def test_what_a_store_still_loads_is_enough_to_go_on(records: list[AnyRecord]) -
             first = max(first, record.keep_from)
     loaded = History([record for record in records if record.seq >= first])
     assert loaded.records == whole.records
+
+
+def erased(call: str) -> ToolRecord:
+    return ToolRecord(call=CallId(call), name="t", status="erased", text="")
+
+
+def test_erased_calls_are_left_out_of_records_and_of_what_is_open() -> None:
+    records = numbered(user(), says("Done.", "a", "b"), erased("a"), erased("b"))
+    history = History(records[:3])
+    assert [call.id for call in history.open_calls] == ["b"]
+    assert history.answer is None
+    history.append(records[3])
+    assert history.answer is not None
+    assert (history.answer.seq, history.answer.text, history.answer.calls) == (2, "Done.", [])
+    kept = without_erased(history.records)
+    assert [type(record) for record in kept] == [type(user()), AssistantRecord]

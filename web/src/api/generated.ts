@@ -631,7 +631,7 @@ export type ToolRecord = {
   kind: "tool";
   name: string;
   seq?: number;
-  status: "cancelled" | "error" | "interrupted" | "ok" | "pending" | "refused" | "skipped" | "unknown";
+  status: "cancelled" | "erased" | "error" | "interrupted" | "ok" | "pending" | "refused" | "skipped" | "unknown";
   text: string;
   v?: number;
 };

@@ -52,6 +52,12 @@ const ENDED: Record<ToolStatus, CallState> = {
     word: "Skipped",
     explanation: "An earlier call ended the turn, so this one was not run.",
   },
+  erased: {
+    tone: "quiet",
+    icon: "eraser",
+    word: "Erased",
+    explanation: "It ran, and a hook took it out of what the agent remembers.",
+  },
 };
 
 interface Call {

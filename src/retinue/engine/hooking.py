@@ -1,0 +1,275 @@
+"""Hooks: functions of the project that look at, or change, what passes certain points of a run.
+
+Hooks of one kind run in the order in which they are listed, each with what the one before it gave.
+One that raises, takes too long or gives something unusable is logged and skipped. What a hook sees
+is not on disk yet, so after a crash the same hook may be asked again.
+"""
+
+import asyncio
+import inspect
+import logging
+from collections.abc import Callable, Sequence
+from typing import Any, TypeVar
+
+from msgspec import Struct, structs
+
+from retinue.agents.context import Context
+from retinue.agents.descriptor import SubagentDescriptor
+from retinue.agents.history import is_shown_to_model, without_erased
+from retinue.agents.inbox import Item
+from retinue.definitions.declared import Hook, HookBlocked, HookKind, HookSet
+from retinue.engine.steps import record_of
+from retinue.engine.tooling import CallResult
+from retinue.engine.warm import Warm
+from retinue.ids import AgentId, OwnerId
+from retinue.messages import (
+    AnyRecord,
+    AssistantRecord,
+    CallPart,
+    KnownRecord,
+    ModelMessage,
+    SystemRecord,
+    ToolRecord,
+    UserRecord,
+    clean_text,
+)
+from retinue.models.port import Completed
+from retinue.stores.port import NewAgent
+from retinue.tools.port import AgentFiles, FileTrees
+from retinue.tools.threads import in_thread
+
+logger = logging.getLogger(__name__)
+
+HOOK_SECONDS = 30.0
+
+ValueT = TypeVar("ValueT")
+RecordT = TypeVar("RecordT", UserRecord | SystemRecord, AssistantRecord, ToolRecord)
+_Nothing = object()
+
+
+class HookContext(Struct, frozen=True, kw_only=True):
+    """What a hook knows of the agent that it runs for."""
+
+    agent_id: AgentId
+    owner: OwnerId
+    definition: str
+    side: str
+    files: AgentFiles
+
+
+class Hooks:
+    """Runs the hooks of a plan; nobody asks it for a plan without any."""
+
+    def __init__(self, trees: FileTrees) -> None:
+        self._trees = trees
+
+    async def begun(self, warm: Warm, hooks: HookSet) -> None:
+        for hook in hooks.get("after_thread_created", ()):
+            await _run(hook, self._context(warm))
+
+    async def taken(self, warm: Warm, hooks: HookSet, items: Sequence[Item]) -> Sequence[Item]:
+        """What came in, as it is to be written down."""
+        if "before_create_message" not in hooks:
+            return items
+        taken: list[Item] = []
+        for item in items:
+            record = record_of(item)
+            assert isinstance(record, UserRecord | SystemRecord)
+            record = await self._created(warm, hooks, record)
+            body = structs.replace(item.body, text=record.text, files=record.files)
+            taken.append(structs.replace(item, body=body))
+        return taken
+
+    async def system(self, warm: Warm, hooks: HookSet, system: str) -> str:
+        return await self._piped(warm, hooks, "after_system_message", system, _text)
+
+    async def history(self, warm: Warm, hooks: HookSet) -> Context:
+        """What the model sees of the history in this request alone."""
+        if "filter_messages" not in hooks:
+            return warm.context
+        shown = [r for r in without_erased(warm.history.records) if is_shown_to_model(r)]
+        kept = await self._piped(warm, hooks, "filter_messages", shown, _list_of(AnyRecord))
+        return Context(kept, side=warm.context.side)
+
+    async def messages(
+        self, warm: Warm, hooks: HookSet, messages: Sequence[ModelMessage]
+    ) -> Sequence[ModelMessage]:
+        """The request as the model gets it; raises `HookBlocked` when it must not."""
+        return await self._piped(
+            warm, hooks, "prefilter_llm_history", list(messages), _list_of(ModelMessage)
+        )
+
+    async def response(self, warm: Warm, hooks: HookSet, completed: Completed) -> Completed:
+        """The model's words as they are written down; what it called stays as it is."""
+        said = AssistantRecord(
+            parts=list(completed.parts), model=completed.model, finish=completed.finish
+        )
+        record = await self._created(warm, hooks, said)
+        record = await self._piped(warm, hooks, "before_update_message", record, _like(record))
+        if record is said:
+            return completed
+        return structs.replace(completed, parts=record.parts)
+
+    async def result(
+        self, warm: Warm, hooks: HookSet, call: CallPart, result: CallResult
+    ) -> CallResult:
+        """The call's result as it is written down; erased, it was never asked for."""
+        if "after_subagent_created" in hooks:
+            posted = [post.to for post in (*result.posts, *result.notices)]
+            for new in (*result.creates, *posted):
+                if isinstance(new, NewAgent):
+                    await self._born(warm, hooks, new)
+        if result.record is None:
+            return result
+        record = await self._settled(warm, hooks, call, result.record)
+        if record.status == "erased":
+            return structs.replace(result, record=record, handoff=None, departure=None)
+        return structs.replace(result, record=record)
+
+    async def settled(
+        self, warm: Warm, hooks: HookSet, records: Sequence[KnownRecord]
+    ) -> list[KnownRecord]:
+        """Results that calls waited for: they change what was open until now."""
+        calls = {call.id: call for call in warm.history.open_calls}
+        settled: list[KnownRecord] = []
+        for record in records:
+            if isinstance(record, ToolRecord) and record.call in calls:
+                record = await self._settled(warm, hooks, calls[record.call], record)
+                record = await self._piped(
+                    warm, hooks, "before_update_message", record, _like(record)
+                )
+            settled.append(record)
+        return settled
+
+    async def told(
+        self, warm: Warm, hooks: HookSet, records: Sequence[AnyRecord], *, are_updates: bool = False
+    ) -> None:
+        """These are on disk now."""
+        kinds: list[HookKind] = ["after_create_message"]
+        if are_updates:
+            kinds.append("after_update_message")
+        for record in records:
+            if isinstance(record, UserRecord | SystemRecord | AssistantRecord | ToolRecord):
+                for hook in (hook for kind in kinds for hook in hooks.get(kind, ())):
+                    await _run(hook, self._context(warm), record)
+
+    async def _settled(
+        self, warm: Warm, hooks: HookSet, call: CallPart, record: ToolRecord
+    ) -> ToolRecord:
+        kind: HookKind = (
+            "after_tool_call_success" if record.status == "ok" else "after_tool_call_failure"
+        )
+        for hook in hooks.get(kind, ()):
+            given = await _run(hook, self._context(warm), call, record)
+            if given is None:
+                return structs.replace(record, status="erased", text="", files=[], cut=0)
+            record = _accepted(hook, given, record, _like(record))
+        record = await self._piped(warm, hooks, "before_store_tool_result", record, _like(record))
+        return await self._created(warm, hooks, record)
+
+    async def _created(self, warm: Warm, hooks: HookSet, record: RecordT) -> RecordT:
+        return await self._piped(warm, hooks, "before_create_message", record, _like(record))
+
+    async def _born(self, warm: Warm, hooks: HookSet, new: NewAgent) -> None:
+        if isinstance(new.descriptor, SubagentDescriptor):
+            child = HookContext(
+                agent_id=new.id,
+                owner=new.owner,
+                definition=new.definition,
+                side="side_a",
+                files=self._trees.tree(new.id),
+            )
+            for hook in hooks["after_subagent_created"]:
+                await _run(hook, self._context(warm), child)
+
+    async def _piped(
+        self,
+        warm: Warm,
+        hooks: HookSet,
+        kind: HookKind,
+        value: ValueT,
+        accept: Callable[[Any], ValueT | None],
+    ) -> ValueT:
+        for hook in hooks.get(kind, ()):
+            given = await _run(hook, self._context(warm), value)
+            if given is not None:
+                value = _accepted(hook, given, value, accept)
+        return value
+
+    def _context(self, warm: Warm) -> HookContext:
+        turn = warm.state.turn
+        return HookContext(
+            agent_id=warm.id,
+            owner=warm.owner,
+            definition=warm.definition,
+            side=turn.side if turn is not None else "side_a",
+            files=self._trees.tree(warm.id),
+        )
+
+
+async def _run(hook: Hook, *given: Any) -> Any:
+    """Call it; gives `_Nothing`, which nobody accepts, when it failed."""
+    try:
+        async with asyncio.timeout(HOOK_SECONDS):
+            if inspect.iscoroutinefunction(hook.execute):
+                return await hook.execute(*given)
+            value = await in_thread(lambda: hook.execute(*given), name=f"hook {hook.id}")
+            return await value if inspect.isawaitable(value) else value
+    except HookBlocked as block:
+        if hook.kind == "prefilter_llm_history":
+            raise
+        reason: BaseException = block
+    except (Exception, SystemExit) as error:  # noqa: BLE001  a hook may do anything
+        reason = error
+    facts = {"hook": hook.id, "kind": hook.kind, "file": hook.file}
+    logger.warning("a hook failed and is skipped", exc_info=reason, extra=facts)
+    return _Nothing
+
+
+def _accepted(
+    hook: Hook, given: Any, before: ValueT, accept: Callable[[Any], ValueT | None]
+) -> ValueT:
+    if given is _Nothing:
+        return before
+    value = accept(given)
+    if value is None:
+        facts = {"hook": hook.id, "kind": hook.kind, "gave": type(given).__name__}
+        logger.warning("a hook gave something else than it was given and is skipped", extra=facts)
+        return before
+    return value
+
+
+def _text(given: Any) -> str | None:
+    return clean_text(given) if isinstance(given, str) else None
+
+
+def _list_of(kind: Any) -> Callable[[Any], list[Any] | None]:
+    def accept(given: Any) -> list[Any] | None:
+        if not isinstance(given, list | tuple):
+            return None
+        entries: list[Any] = list(given)  # pyright: ignore[reportUnknownArgumentType]
+        return entries if all(isinstance(entry, kind) for entry in entries) else None
+
+    return accept
+
+
+def _like(record: RecordT) -> Callable[[Any], RecordT | None]:
+    """Take a record's words over, or a plain text; what else it is stays as it was."""
+
+    def accept(given: Any) -> RecordT | None:
+        changes: dict[str, Any]
+        if isinstance(record, AssistantRecord):
+            if not isinstance(given, AssistantRecord) or given.calls != record.calls:
+                return None
+            changes = {"parts": given.parts}
+        elif isinstance(given, str):
+            changes = {"text": clean_text(given)}
+        elif type(given) is type(record):
+            changes = {"text": clean_text(given.text), "files": list(given.files)}
+            if isinstance(given, ToolRecord) and given.status in ("ok", "error"):
+                changes["status"] = given.status
+        else:
+            return None
+        return structs.replace(record, **changes)
+
+    return accept
