@@ -12,6 +12,7 @@ from retinue.models.scripted import Answer, Call, Reply
 from retinue.problems import LoadProblem
 from retinue.stores.port import Delivery
 from retinue.testing.verify.effects import EFFECTS, SENT, Effect, EffectLog
+from retinue.testing.verify.leading import LED_TOOLS, led
 from retinue.tools.function import FunctionTool, tool
 from retinue.tools.port import Pending, Tool, ToolContext
 
@@ -29,6 +30,9 @@ def reply(request: ModelRequest) -> Answer:
     """Answer as a function of the request alone, so that a repeated call gives the same."""
     if request.system.startswith("Summarise"):
         return "summed up"
+    said = led(request)
+    if said is not None:
+        return said
     last = request.messages[-1]
     if isinstance(last, ToolMessage):
         return f"used tools, {_lines(request)} lines"
@@ -111,7 +115,7 @@ class TrialTools:
             tool(name="tell", effect="pure")(self._tell),
             tool(name="permit", effect="keyed")(self._permit),
         ]
-        self._tools = {one.name: one.as_tool() for one in made}
+        self._tools = {one.name: one.as_tool() for one in (*made, *LED_TOOLS)}
 
     async def tools(self) -> Mapping[str, Tool]:
         return self._tools

@@ -10,6 +10,7 @@ from retinue.testing.verify.acting import DELIVERED, SWITCHED
 from retinue.testing.verify.client import Log, Sent
 from retinue.testing.verify.collaborating import children, delegations, requests
 from retinue.testing.verify.effects import Effect
+from retinue.testing.verify.leading import subagents
 
 Record = dict[str, Any]
 
@@ -47,6 +48,7 @@ def violations(evidence: Evidence) -> list[str]:
         *delegations(evidence.agents),
         *requests(evidence.agents),
         *children(evidence.agents),
+        *subagents(evidence.agents),
         *_decisions(evidence),
         *_replies(evidence),
         *_commands(evidence),
@@ -125,7 +127,8 @@ def _histories(evidence: Evidence) -> Iterator[str]:
                 open_calls = []
             if kind == "assistant":
                 open_calls = [part["id"] for part in record["parts"] if part["type"] == "call"]
-                if not open_calls and (agent["id"], record["seq"]) not in replies:
+                is_reply = (agent["id"], record["seq"]) in replies
+                if not open_calls and not is_reply and not record.get("side"):
                     yield f"history: {where!r} has an answer that answers nothing"
         if open_calls:
             yield f"history: {where!r} ends with an open call"

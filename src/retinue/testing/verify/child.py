@@ -27,6 +27,7 @@ from retinue.testing.verify.acting import (
     TrialTools,
     reply,
 )
+from retinue.testing.verify.leading import LEADER, LEADING, prepare_leading
 
 OWNER = LOCAL_OWNER
 _SETTINGS = """\
@@ -53,6 +54,7 @@ def prepare(directory: Path) -> None:
     for name in _DEFINITIONS:
         text = _DEFINITION.format(name)
         (directory / "agents" / f"{name}.toml").write_text(text, encoding="utf-8")
+    prepare_leading(directory)
 
 
 async def serve(directory: Path, connection: socket.socket) -> None:
@@ -95,7 +97,7 @@ class Desk:
             silent=request["silent"],
             key=request["key"],
             sender=Sender(type="user", id="u", connector=CONNECTOR if request["chats"] else ""),
-            definition="helper",
+            definition=LEADER if request["channel"] == LEADING else "helper",
         )
         return {"item": receipt.item.id, "agent": receipt.item.agent_id}
 
@@ -195,6 +197,9 @@ class Desk:
             "grants": agent.state.grants,
             "isActive": agent.lifecycle == "active",
             "parent": parent_of(agent.descriptor),
+            "definition": agent.definition,
+            "isSubagent": agent.state.child is not None,
+            "children": [(entry.reference, entry.lifecycle) for entry in agent.state.children],
             "channel": getattr(agent.descriptor, "channel_id", ""),
             "records": [msgspec.json.decode(encode_record(record)) for record in records],
         }

@@ -38,7 +38,7 @@ def children(agents: Agents) -> Iterator[str]:
     """What a background agent did reaches its parent once."""
     for agent in agents.values():
         parent = agents.get(agent["parent"] or "")
-        if parent is not None:
+        if parent is not None and not agent.get("isSubagent"):
             told = sum(record.get("origin") == agent["id"] for record in parent["records"])
             if told != 1:
                 yield f"child: its parent was told {told} times"

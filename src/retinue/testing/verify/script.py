@@ -7,6 +7,7 @@ from random import Random
 from retinue.errors import RetinueError
 from retinue.testing.verify.acting import SWITCHED
 from retinue.testing.verify.client import Client, Sent
+from retinue.testing.verify.leading import LEADING
 
 Step = Callable[[Client], None]
 
@@ -204,6 +205,14 @@ def schedule(client: Client) -> None:
         time.sleep(0.002)
 
 
+def lead(client: Client) -> None:
+    """Subagents that are waited for, that work beside their parent, and that outlive a handoff."""
+    client.wait(client.post(LEADING, "lead pair first", key="k-lead"))
+    client.wait(client.post(LEADING, "lead crew second", key="k-lead-aside"))
+    client.wait(client.post(LEADING, "again third", key="k-lead-again"))
+    client.wait(client.post(LEADING, "hand over", key="k-lead-over"))
+
+
 STEPS: Sequence[Step] = (
     ask_too_long,
     hello,
@@ -232,6 +241,7 @@ STEPS: Sequence[Step] = (
     background,
     put_off,
     switch,
+    lead,
     schedule,
 )
 

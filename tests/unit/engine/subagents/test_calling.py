@@ -9,6 +9,7 @@ from retinue.models.port import ModelRequest
 from retinue.models.scripted import Answer, Call, Reply
 from retinue.stores.port import Agent
 from retinue.testing.kit import Kit
+from retinue.tools.function import tool
 from tests.unit.engine.conftest import Start
 from tests.unit.engine.delegating import quiet
 from tests.unit.engine.subagents.support import (
@@ -287,3 +288,54 @@ async def test_a_crash_in_the_middle_of_a_child_loses_and_doubles_nothing(
     assert (text == "ok") != any(t.endswith("\n\nok") for t in told)
     assert len(told) == (0 if entry == "pair" else 1)
     assert play.spoke.count("worker") == 1
+
+
+async def test_a_terminal_call_that_fails_ends_nothing_and_is_tried_again(start: Start) -> None:
+    tries: list[str] = []
+
+    @tool(effect="once", name="approve")
+    async def failing(summary: str = "", files: list[str] | None = None) -> str:
+        """Approve the work, at the second try."""
+        tries.append(summary)
+        if len(tries) == 1:
+            raise RuntimeError("the stamp is dry")
+        return "approved"
+
+    kit = await begin(start, Play(on_go(GO)), tools=[failing])
+    boss = await kit.agent("boss")
+    await kit.ask(boss, "go")
+    assert (await tool_result(kit, boss)).text == "a good tree"
+    assert tries == ["a good tree"] * 2
+
+
+async def test_a_side_that_nothing_stops_gives_way_after_each_step(start: Start) -> None:
+    pair = PAIR.replace('prompt = "worker"', 'prompt = "worker"\nstopOnResponse = false')
+    turns = iter(["not yet", "not yet"])
+
+    def reviewer(_: ModelRequest) -> Answer:
+        return next(turns, call("approve", summary="at last"))
+
+    play = Play(on_go(GO), reviewer=reviewer)
+    kit = await begin(start, play, definitions={"pair.toml": pair})
+    boss = await kit.agent("boss")
+    await kit.ask(boss, "go")
+    assert play.spoke == ["boss", *(["worker", "reviewer"] * 3), "boss"]
+    assert (await tool_result(kit, boss)).text == "at last"
+
+
+@pytest.mark.parametrize(("steps", "is_enough"), [(3, True), (2, False)])
+async def test_a_side_takes_exactly_as_many_steps_as_it_may(
+    start: Start, steps: int, is_enough: bool
+) -> None:
+    pair = PAIR.replace('prompt = "worker"', f'prompt = "worker"\nmaxSteps = {steps}')
+    drawn = iter([call("draw", name="a.png"), call("draw", name="b.png")])
+    kit = await begin(
+        start,
+        Play(on_go(GO), worker=lambda _: next(drawn, "here it is")),
+        definitions={"pair.toml": pair},
+    )
+    boss = await kit.agent("boss")
+    await kit.ask(boss, "go")
+    result = await tool_result(kit, boss)
+    assert (result.status == "ok") == is_enough
+    assert ("after 2 steps" in result.text) != is_enough

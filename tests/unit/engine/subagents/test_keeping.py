@@ -317,3 +317,21 @@ async def test_children_that_are_kept_count_against_the_limit(start: Start) -> N
     await kit.ask(boss, "go")
     await kit.ask(boss, "go")
     assert "limits.liveChildren" in (await tool_result(kit, boss)).text
+
+
+async def test_after_a_stop_what_was_queued_opens_the_next_run(start: Start) -> None:
+    gate = Gate()
+    first = iter([Reply(text="never", before=gate)])
+    play = Play(asks_again(), worker=lambda _: next(first, "here"))
+    kit = await begin(start, entry=KEPT_ASIDE, play=play)
+    boss = await kit.agent("boss")
+    await kit.ask(boss, "go")
+    await gate.reached.wait()
+    await kit.ask(boss, "again")
+    child = await only_child(kit, boss)
+    await kit.engine.interrupt(LOCAL_OWNER, child.id)
+    await quiet(kit)
+    stopped, done = [notice.text for notice in await notices(kit, boss)]
+    assert stopped.endswith("It ended without a result: stopped.")
+    assert done.endswith("has returned the following result:\n\na good tree")
+    assert await registry(kit, boss) == [("idle", "")]
