@@ -22,6 +22,7 @@ from retinue.engine.wiring import World
 from retinue.ids import LOCAL_OWNER, AgentId, OwnerId
 from retinue.models.port import Model
 from retinue.models.registry import ModelRegistry
+from retinue.packaging.project import Project
 from retinue.settings import Settings, load_settings
 from retinue.settings.sealing import KEY_FILE, KeySeal
 from retinue.stores.folders.archive import import_from
@@ -30,6 +31,7 @@ from retinue.stores.folders.rebuilding import Rebuilt, open_or_rebuild
 from retinue.stores.sqlite.store import SqliteStore
 from retinue.stores.trees import FileTrees
 from retinue.tools.builtin.toolbox import BuiltinToolbox
+from retinue.tools.declared import DeclaredToolbox
 from retinue.tools.mcp.toolbox import McpToolbox
 from retinue.tools.packages import PackageToolbox, is_shared
 from retinue.tools.port import Toolbox
@@ -127,20 +129,10 @@ async def _assembled(
     opened.push_async_callback(mcp.close)
     shelf = Shelf(settings.project_dir, await in_thread(installed_packages, name="find packages"))
     toolbox = _toolbox(settings, mcp, extras, shelf)
-    await toolbox.tools()  # so that definitions can be checked against what there is
     models = ModelRegistry.from_settings(settings, env, clock=extras.clock, extra=extras.models)
     opened.push_async_callback(models.close)
-    catalog = await in_thread(
-        lambda: Catalog(
-            settings.project_dir,
-            extras.clock,
-            known_tools=lambda: [*toolbox.listed(), *_ENGINE_TOOLS, *_MCP_NAMES],
-            known_models=KnownModels(problem=models.problem, default=settings.model),
-            shared_tools=lambda: [*_shared(toolbox), *_ENGINE_TOOLS],
-            shelf=shelf,
-        ),
-        name="load definitions",
-    )
+    known_models = KnownModels(problem=models.problem, default=settings.model)
+    catalog = await _catalog(settings, toolbox, extras.clock, shelf, known_models)
     trees = FileTrees(settings.data_dir)
     world = World(
         store=store,
@@ -192,11 +184,44 @@ def _probe(settings: Settings, store: SqliteStore, trees: FileTrees) -> WatchPro
     )
 
 
+async def read_project(project_dir: Path, env: Mapping[str, str]) -> Project:
+    """Read the files of a project without opening its store or asking a server."""
+    settings = load_settings(project_dir, env)
+    extras, shelf = Extras(), Shelf(project_dir)
+    toolbox = _toolbox(settings, None, extras, shelf)
+    catalog = await _catalog(settings, toolbox, extras.clock, shelf, None)
+    everything = CombinedToolbox(toolbox, DeclaredToolbox(catalog))
+    return Project(directory=project_dir, catalog=catalog, tools=await everything.tools())
+
+
+async def _catalog(
+    settings: Settings,
+    toolbox: CombinedToolbox,
+    clock: Clock,
+    shelf: Shelf,
+    known_models: KnownModels | None,
+) -> Catalog:
+    await toolbox.tools()  # so that definitions can be checked against what there is
+    return await in_thread(
+        lambda: Catalog(
+            settings.project_dir,
+            clock,
+            known_tools=lambda: [*toolbox.listed(), *_ENGINE_TOOLS, *_MCP_NAMES],
+            known_models=known_models,
+            shared_tools=lambda: [*_shared(toolbox), *_ENGINE_TOOLS],
+            shelf=shelf,
+        ),
+        name="load definitions",
+    )
+
+
 def _shared(toolbox: CombinedToolbox) -> Sequence[str]:
     return [name for name, tool in toolbox.listed().items() if is_shared(tool)]
 
 
-def _toolbox(settings: Settings, mcp: McpToolbox, extras: Extras, shelf: Shelf) -> CombinedToolbox:
+def _toolbox(
+    settings: Settings, mcp: McpToolbox | None, extras: Extras, shelf: Shelf
+) -> CombinedToolbox:
     sources: list[Toolbox] = [
         BuiltinToolbox(clock=extras.clock, private=settings.data_dir, settings=settings.tools)
     ]
@@ -204,7 +229,7 @@ def _toolbox(settings: Settings, mcp: McpToolbox, extras: Extras, shelf: Shelf) 
         sources.append(extras.tools)
     sources.append(ProjectToolbox(settings.project_dir / "tools"))
     sources.append(PackageToolbox(shelf))
-    if settings.mcp:
+    if mcp is not None and settings.mcp:
         sources.append(mcp)
     return CombinedToolbox(*sources)
 

@@ -10,7 +10,6 @@ from typing import Literal
 
 from msgspec import Struct, structs
 
-from retinue.definitions.naming import local
 from retinue.definitions.subagent import ParentCommunication, SideName
 from retinue.ids import AgentId
 
@@ -108,6 +107,4 @@ def registry_text(entries: Sequence[ChildEntry]) -> str:
 
 def _line(entry: ChildEntry) -> str:
     said = f" ({' '.join(entry.status_text.split())})" if entry.status_text else ""
-    return (
-        f'- {entry.reference}: {local(entry.name)} "{entry.thread_name}", {entry.lifecycle}{said}'
-    )
+    return f'- {entry.reference}: {entry.name} "{entry.thread_name}", {entry.lifecycle}{said}'

@@ -84,7 +84,9 @@ def require_project(project: Path) -> None:
         raise UsageError(
             f"there is no directory {project}: give --dir, or run: retinue init {project}"
         )
-    if not any((project / name).exists() for name in ("retinue.toml", "agents", ".retinue")):
+    if not any(
+        (project / name).exists() for name in ("retinue.toml", "agents", "packages", ".retinue")
+    ):
         raise UsageError(
             f"{project} is no Retinue project (no retinue.toml, agents/ or .retinue/ in it).\n"
             "Run `retinue init` there, or give the project with --dir."

@@ -62,6 +62,7 @@ GROUPS: Mapping[str, Mapping[str, Command]] = {
     "Keep": {
         "export": Command("transfer:export", "write agents to an archive"),
         "import": Command("transfer:import_", "read agents from an archive"),
+        "pack": Command("pack:pack", "pack a definition for other projects"),
     },
     "Prove": {
         "verify": Command("proof:verify", "kill it at every commit and check"),

@@ -55,6 +55,8 @@ class Entry:
     table: Table
     """nulls are still in it, for templates"""
     spelling: Mapping[str, str]
+    written: Table
+    """as it stands in the file"""
     file: str
     prefix: str = ""
     """where in the file it stands, such as `agents[0]`"""
@@ -267,6 +269,7 @@ def _entry(found: _Found, file: str) -> Entry:
         name=name,
         table=tidied.table,
         spelling=tidied.spelling,
+        written=found.table,
         file=file,
         prefix=found.prefix,
         line=found.line,

@@ -30,7 +30,7 @@ def inherit(
     """
     table: Table = {}
     spelling: Mapping[str, str] = {}
-    for name in _parents(entry):
+    for name in parents_of(entry):
         if name in chain:
             path = " → ".join((*chain[chain.index(name) :], name))
             raise _error(entry, f"templates extend each other: {path}")
@@ -58,7 +58,8 @@ def merged(base: Table, over: Table) -> Table:
     return result
 
 
-def _parents(entry: Entry) -> tuple[str, ...]:
+def parents_of(entry: Entry) -> tuple[str, ...]:
+    """Name the templates that an entry extends itself."""
     extends = entry.table.get("extends") or ()
     names = (extends,) if isinstance(extends, str) else extends
     if not isinstance(names, list | tuple):

@@ -98,7 +98,7 @@ def refuse_more(call: CallContext, config: SubagentConfig) -> None:
     most = config.resumable.max_instances if config.resumable is not None else None
     if most is None:
         return
-    live = [e.reference for e in call.state.children if e.is_addressable and e.name == config.key]
+    live = [e.reference for e in call.state.children if e.is_addressable and e.name == config.name]
     if len(live) >= most:
         raise RefusedError(
             f"there are {len(live)} instances of {config.name!r}, as many as may be "

@@ -1,0 +1,84 @@
+"""`retinue pack`: a definition with all that it needs, for other projects."""
+
+import asyncio
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from retinue.cli.connecting import require_project
+from retinue.cli.options import Common, environment
+from retinue.cli.printing import print_json, say
+from retinue.cli.wording import plural
+
+if TYPE_CHECKING:
+    from retinue.packaging.packing import Packed
+
+
+def pack(
+    common: Common,
+    definition: Annotated[str, typer.Argument(metavar="DEFINITION", help="What to pack.")],
+    out: Annotated[
+        Path | None,
+        typer.Option(metavar="DIR", help="Where to write it.  [default: dist in the project]"),
+    ] = None,
+    wheel: Annotated[
+        bool, typer.Option("--wheel", help="Write a wheel for pip instead of a folder.")
+    ] = False,
+    force: Annotated[bool, typer.Option("--force", help="Replace what is there.")] = False,
+) -> None:
+    """Pack a definition with its prompts, tools, hooks and agents as a folder or a wheel."""
+    from retinue.assembly import read_project
+    from retinue.packaging import packing
+
+    require_project(common.project)
+    project = asyncio.run(read_project(common.project, environment()))
+    packed = packing.pack(project, definition)
+    write = packing.write_wheel if wheel else packing.write_folder
+    target = write(packed, out or common.project / "dist", replaces=force)
+    if common.is_json:
+        print_json(_told(packed, target))
+    else:
+        _print(packed, target, is_wheel=wheel)
+
+
+def _told(packed: "Packed", target: Path) -> dict[str, object]:
+    manifest, needs = packed.manifest, packed.manifest.needs
+    return {
+        "path": str(target),
+        "name": manifest.name,
+        "version": manifest.version,
+        "entryAgents": list(manifest.entry_agents),
+        "files": list(packed.files),
+        "needs": {
+            "models": list(needs.models),
+            "tools": list(needs.tools),
+            "variables": list(needs.variables),
+            "python": list(needs.python),
+        },
+        "builtinTools": list(packed.builtin_tools),
+        "warnings": list(packed.warnings),
+    }
+
+
+def _print(packed: "Packed", target: Path, *, is_wheel: bool) -> None:
+    manifest, needs = packed.manifest, packed.manifest.needs
+    say(f"{manifest.name} {manifest.version}: {plural(len(packed.files), 'file')} in {target}")
+    for file in packed.files:
+        say(f"  {file}")
+    left_out = {
+        "models, which the project has to reach": needs.models,
+        "tools of MCP servers, which the project has to run": needs.tools,
+        "variables, which the project has to give values": needs.variables,
+        "distributions that the code imports": needs.python,
+        "built-in tools": packed.builtin_tools,
+    }
+    if any(left_out.values()):
+        say("Needed, and not in it:")
+    for what, names in left_out.items():
+        if names:
+            say(f"  {what}: {', '.join(names)}")
+    for warning in packed.warnings:
+        say(f"warning: {warning}")
+    how = f"pip install {target.name}" if is_wheel else "put the folder into packages/ of a project"
+    say(f"To use it: {how}")

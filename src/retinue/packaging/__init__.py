@@ -1,0 +1,1 @@
+"""Packing a definition with all that it needs, for other projects."""

@@ -1,0 +1,75 @@
+"""A look at what is about to leave the machine: secrets, paths, and what code imports."""
+
+import ast
+import re
+import sys
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from importlib.metadata import packages_distributions
+from pathlib import Path
+from typing import cast
+
+from retinue.errors import UsageError
+from retinue.packaging.graph import Graph
+from retinue.packaging.project import Project
+
+_CREDENTIAL = re.compile(
+    rb"-----BEGIN [A-Z ]*PRIVATE KEY-----|\bAKIA[0-9A-Z]{16}\b|\bgh[pousr]_[A-Za-z0-9]{36,}"
+    rb"|\bsk-[A-Za-z0-9_-]{20,}|\bxox[abprs]-[A-Za-z0-9-]{10,}|\bAIza[0-9A-Za-z_-]{35}\b"
+)
+_SECRET_NAME = re.compile(r"(?i)secret|token|passw|api_?key|credential|private_?key")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Imports:
+    """The distributions that code needs, and modules of which nobody knows where they are from."""
+
+    distributions: tuple[str, ...]
+    unknown: tuple[str, ...]
+
+
+def refuse_credentials(files: Mapping[str, bytes]) -> None:
+    """Refuse to copy what is plainly a key: a package is made to be given away."""
+    for file, data in files.items():
+        found = _CREDENTIAL.search(data)
+        if found is not None:
+            line = data.count(b"\n", 0, found.start()) + 1
+            raise UsageError(
+                f"{file}:{line} holds what looks like a key; declare a variable for it instead"
+            )
+
+
+def warnings(project: Project, graph: Graph, files: Mapping[str, bytes]) -> Iterator[str]:
+    """Tell what should perhaps not be given away."""
+    tables = [("agents", one.name, one.env) for one in graph.definitions.values()]
+    tables += [("prompts", one.name, one.env) for one in graph.prompts.values()]
+    for folder, name, env in tables:
+        for key in sorted(env):
+            if _SECRET_NAME.search(key):
+                yield f"{folder}: the env of {name!r} has a value for {key}, which is packed"
+    places = {str(project.directory.resolve()), str(Path.home())} - {"/"}
+    for file, data in files.items():
+        if any(place.encode() in data for place in places):
+            yield f"{file}: names a folder of this machine"
+
+
+def imports(files: Mapping[str, bytes]) -> Imports:
+    """Find out what the Python files import from elsewhere."""
+    modules: set[str] = set()
+    for file, data in files.items():
+        if file.endswith(".py"):
+            modules.update(_imported(data))
+    modules -= {"retinue", *sys.stdlib_module_names}
+    known: Mapping[str, list[str]] = packages_distributions() if modules else {}
+    return Imports(
+        distributions=tuple(sorted({known[module][0] for module in modules if module in known})),
+        unknown=tuple(sorted(module for module in modules if module not in known)),
+    )
+
+
+def _imported(code: bytes) -> Iterator[str]:
+    for node in ast.walk(ast.parse(code)):
+        if isinstance(node, ast.Import):
+            yield from (alias.name.partition(".")[0] for alias in node.names)
+        elif isinstance(node, ast.ImportFrom) and node.level == 0:
+            yield cast("str", node.module).partition(".")[0]
