@@ -37,9 +37,14 @@ class Arrivals:
         self._outcomes = outcomes
         self._limits = limits
         self._waiting: dict[AgentId, Arrival] = {}
+        self._coming: dict[AgentId, Arrival] = {}  # until their senders are told
 
     async def offer(self, warm: Warm, priority: Priority, post: Post) -> Receipt | None:
         """Give it to an agent that can begin at once; None when it has to be admitted as usual."""
+        ahead = self._coming.get(warm.id)
+        if ahead is not None:
+            await asyncio.wait({ahead.done})  # so that messages stay in the order they came in
+            return None
         if (
             warm.owner != post.owner
             or not self._dispatch.is_free(warm.id, priority)
@@ -47,9 +52,12 @@ class Arrivals:
         ):
             return None
         arrival = Arrival(post=post, done=asyncio.get_running_loop().create_future())
-        self._waiting[warm.id] = arrival
+        self._waiting[warm.id] = self._coming[warm.id] = arrival
         self._dispatch.wake(warm.id, priority)
-        return await arrival.done
+        try:
+            return await arrival.done
+        finally:
+            del self._coming[warm.id]
 
     def can_begin(self, warm: Warm, post: Post) -> bool:
         """Whether nothing comes before this message, and no burst has to be waited for."""

@@ -61,6 +61,7 @@ from retinue.engine.warm import (
     Warm,
 )
 from retinue.errors import (
+    BusyError,
     ConflictError,
     FencedError,
     RetinueError,
@@ -172,6 +173,8 @@ class Runner:
         draft.begins = post
         try:
             receipt = await self._committer.begin(warm, draft)
+        except BusyError:
+            arrival.settle(None)
         except FencedError:
             arrival.settle(None)
             raise

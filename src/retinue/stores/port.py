@@ -147,7 +147,7 @@ class Committed(Struct, frozen=True, kw_only=True):
     """The cursor of the change and what became of the posts that were not dropped, in order.
 
     When the key of `Commit.begins` was used before, its receipt is a repeat, and the only thing
-    that came of the commit.
+    that came of the commit. When other items of the agent are open, it raises `BusyError`.
     """
 
     cursor: int

@@ -4,7 +4,7 @@ import msgspec
 import pytest
 
 from retinue.agents.state import AgentState, Turn
-from retinue.errors import ConflictError, FencedError, NotFoundError, TerminatedError
+from retinue.errors import BusyError, ConflictError, FencedError, NotFoundError, TerminatedError
 from retinue.ids import LOCAL_OWNER
 from retinue.stores.port import Commit, FateChange, Post, Store
 from retinue.testing.store_samples import START, Heard, Runner, at, new_agent, post, said
@@ -51,6 +51,19 @@ class StoreBeginningContract:
         assert len(await store.history(LOCAL_OWNER, agent.id, after=0, limit=10)) == 1
         assert (await store.agent(LOCAL_OWNER, agent.id)).state.turn is None
         assert [item.fate for item in await store.open_items(LOCAL_OWNER, agent.id)] == ["queued"]
+
+    async def test_an_item_does_not_begin_before_those_that_came_earlier(
+        self, store: Store
+    ) -> None:
+        agent, _ = await store.create(new_agent())
+        runner = await Runner.claim(store, agent.id)
+        await store.admit(post(agent.id))
+        second = post(agent.id)
+        with pytest.raises(BusyError):
+            await store.commit(beginning(runner, second))
+        with pytest.raises(NotFoundError):
+            await store.item(LOCAL_OWNER, second.item.id)
+        assert len(await store.history(LOCAL_OWNER, agent.id, after=0, limit=10)) == 1
 
     async def test_what_cannot_be_admitted_is_not_begun_either(self, store: Store) -> None:
         agent, _ = await store.create(new_agent())

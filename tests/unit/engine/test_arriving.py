@@ -3,6 +3,7 @@ import asyncio
 import pytest
 
 from retinue.agents.inbox import Sender
+from retinue.engine.admission import new_message
 from retinue.errors import ConflictError, RetinueError, TerminatedError
 from retinue.ids import LOCAL_OWNER, OwnerId
 from retinue.models.scripted import Reply, ScriptedModel
@@ -79,6 +80,38 @@ async def test_messages_that_arrive_at_the_same_moment_are_all_answered(start: S
     assert {outcome.item.fate for outcome in outcomes} == {"answered"}
     said = [kind for kind in await kit.kinds(agent) if kind.startswith("user m")]
     assert sorted(said) == [f"user m{n}" for n in range(8)]
+
+
+async def test_messages_that_arrive_at_the_same_moment_keep_their_order(start: Start) -> None:
+    kit = await start(lambda request: f"re {last_said(request)}")
+    agent = await kit.agent()
+    await kit.ask(agent, "wakes it")
+    receipts = await asyncio.gather(*(kit.post(agent, f"m{n}") for n in range(4)))
+    seqs = [receipt.item.seq for receipt in receipts]
+    for receipt in receipts:
+        await kit.outcome(receipt)
+    assert seqs == sorted(seqs)
+    said = [kind for kind in await kit.kinds(agent) if kind.startswith("user m")]
+    assert said == [f"user m{n}" for n in range(4)]
+
+
+async def test_a_message_waits_behind_one_that_another_door_admitted_first(start: Start) -> None:
+    kit = await start(lambda request: f"re {last_said(request)}")
+    agent = await kit.agent()
+    await kit.ask(agent, "wakes it")
+    offered = asyncio.ensure_future(kit.post(agent, "second"))
+    await asyncio.sleep(0)
+    sender = Sender(type="user", id=LOCAL_OWNER)
+    item = new_message(
+        "first", files=(), silent=False, key=None, sender=sender, at=agent.state.created_at
+    )
+    first = await kit.store.admit(Post(to=agent.id, item=item, owner=LOCAL_OWNER))
+    second = await offered
+    assert first.item.seq < second.item.seq
+    await kit.outcome(first)
+    await kit.outcome(second)
+    said = [kind for kind in await kit.kinds(agent) if kind.startswith("user")]
+    assert said[-2:] == ["user first", "user second"]
 
 
 async def test_a_burst_in_a_chat_is_still_gathered(start: Start) -> None:

@@ -6,6 +6,7 @@ from retinue.agents.descriptor import identity_of
 from retinue.agents.fate import is_final
 from retinue.agents.inbox import Item
 from retinue.errors import (
+    BusyError,
     ConflictError,
     FencedError,
     NotFoundError,
@@ -133,6 +134,11 @@ class Checks:
             keys[post.owner, key] = (target, item.digest)
         if entry is not None and entry.lifecycle != "active":
             raise TerminatedError(f"the agent {entry.id!r} ended and takes no more messages")
+
+    def first_in_line(self, entry: Entry, post: Post) -> None:
+        """Let an item begin only where none came before it; a repeat begins nothing anyway."""
+        if entry.open and self._keys.first(post.owner, post.item.dedupe_key) is None:
+            raise BusyError(f"other items wait for {entry.id!r}")
 
     def new_agent(self, new: NewAgent) -> None:
         reason = self._warm.why_aside(new.id, new.owner, identity_of(new.descriptor))

@@ -297,6 +297,7 @@ class Group:
     def _begin(self, draft: Draft, post: Post, body: bytes) -> Receipt:
         """Admit an item whose fate follows in the same commit."""
         self._checks.post(post, {}, set())
+        self._checks.first_in_line(draft.entry, post)
         receipt = self._post(post, body, {draft.entry.number: draft})
         draft.items.clear()
         draft.numbers.clear()
