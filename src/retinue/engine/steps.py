@@ -219,6 +219,9 @@ def ran(draft: Draft, call: CallPart, result: CallResult) -> None:
     draft.redescribed.extend(result.redescribed)
     draft.requests.extend(result.requests)
     draft.posts.extend(result.notices)
+    for model, usage in result.usages:
+        stats = counted(draft.state.stats, model, usage)
+        draft.state = structs.replace(draft.state, stats=stats)
     if result.handoff is not None and draft.state.turn is not None:
         turn = structs.replace(draft.state.turn, handoff=result.handoff)
         draft.state = structs.replace(draft.state, turn=turn)

@@ -21,7 +21,7 @@ from retinue.engine.switching import Departure
 from retinue.engine.warm import Warm
 from retinue.errors import RetinueError, UsageError
 from retinue.ids import AgentId, CallId, OwnerId, new_item_id
-from retinue.messages import CallPart, ToolRecord, ToolStatus, clean_text
+from retinue.messages import CallPart, ToolRecord, ToolStatus, Usage, clean_text
 from retinue.stores.port import AuditLine, NewAgent, NewItem, Post, Redescription
 from retinue.tools.execution import Finished, run_check, run_tool
 from retinue.tools.port import AgentFiles, FileTrees, Pending, Tool, ToolOutput
@@ -61,6 +61,7 @@ class CallContext(Struct, kw_only=True):
     requests: list[Request] = []
     notices: list[Post] = []  # not counted as messages of this turn
     children: list[ChildEntry | ChildUpdate] = []  # for the registry
+    usages: list[tuple[str, Usage]] = []  # of models that the call asked, by name
     departure: Departure | None = None
     handoff: Handoff | None = None
 
@@ -151,6 +152,7 @@ class CallResult(Struct, frozen=True, kw_only=True):
     requests: Sequence[Request] = ()
     notices: Sequence[Post] = ()  # not counted as messages of this turn
     children: Sequence[ChildEntry | ChildUpdate] = ()  # for the registry
+    usages: Sequence[tuple[str, Usage]] = ()  # of models that the call asked
     spent: str | None = None  # the approval that it used up
 
 
@@ -208,7 +210,7 @@ class Tooling:
             cut=finished.cut,
         )
         if output.is_error:
-            return CallResult(record=record)
+            return CallResult(record=record, usages=context.usages)
         if call.name in plan.bound:
             missing = await self._missing(plan, call, context.files)
             if missing:
@@ -221,6 +223,7 @@ class Tooling:
             redescribed=context.redescribed,
             departure=context.departure,
             handoff=context.handoff,
+            usages=context.usages,
             notices=context.notices,
             children=context.children,
         )

@@ -30,6 +30,7 @@ from retinue.engine.scheduling.schedules import Schedules
 from retinue.engine.scheduling.toolbox import ScheduleToolbox
 from retinue.engine.scheduling.watching import Probe
 from retinue.engine.space import Space
+from retinue.engine.sub_prompts import SubPrompts
 from retinue.engine.subagents.booting import Boots
 from retinue.engine.subagents.completing import Completions
 from retinue.engine.subagents.offering import SubagentTools
@@ -90,7 +91,8 @@ def make_toolbox(world: World, limits: Limits, schedules: Schedules) -> Toolbox:
 def make_own_tools(world: World, limits: Limits) -> OwnTools:
     """What prompts offer beside the tools of the toolbox."""
     services = _services(world, limits)
-    return together(Handoffs(world.catalog), SubagentTools(services), ChildTools())
+    asked = SubPrompts(world.catalog, world.models, world.settings.model, limits)
+    return together(Handoffs(world.catalog), asked, SubagentTools(services), ChildTools())
 
 
 def _services(world: World, limits: Limits) -> Services:
