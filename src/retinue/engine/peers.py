@@ -26,8 +26,9 @@ def reachable(catalog: Catalog, caller: str, target: str) -> Definition:
     """The definition of that name; unknown, hidden and denied ones are refused in one way."""
     definition = catalog.definition(caller)
     for peer in peers_of(definition, catalog):
-        if peer.name == target:
-            return catalog.definition(catalog.key(definition, target))
+        key = catalog.key(definition, peer.name)
+        if target in (peer.name, key):  # the key is what results say
+            return catalog.definition(key)
     raise RefusedError(
         f"there is no agent {target!r} that you can reach; agents_list tells whom you can"
     )
