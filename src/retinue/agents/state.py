@@ -7,6 +7,7 @@ import msgspec
 from msgspec import Struct
 
 from retinue.agents.children import ChildEntry, ChildTerms
+from retinue.agents.deferral import Deferral
 from retinue.agents.fate import WaitReason
 from retinue.agents.inbox import Item, Route, Trail
 from retinue.definitions.subagent import SideName
@@ -140,6 +141,7 @@ class AgentState(Struct, frozen=True, kw_only=True, rename="camel", omit_default
     children: list[ChildEntry] = []  # its own subagents
     env: dict[str, str] = {}  # its own variables, each sealed for this agent
     booted: list[str] = []  # prompts of its definition whose immediate subagents were begun
+    deferred: list[Deferral] = []  # its subagents that wait for theirs
     turn: Turn | None = None
 
 

@@ -17,16 +17,12 @@ from retinue.definitions.definition import (
 from retinue.definitions.drafting import Draft, Report
 from retinue.definitions.including import Passage, expand
 from retinue.definitions.prompt import Prompt
-from retinue.definitions.prompt_building import (
-    check_hooks,
-    check_models,
-    declared_variables,
-    model_options,
-)
+from retinue.definitions.prompt_building import check_hooks, check_models, model_options
 from retinue.definitions.references import References
 from retinue.definitions.scoping import verdict
 from retinue.definitions.shapes import BindingShape, DefinitionShape, SideShape
 from retinue.definitions.side import SessionToolBinding, Side
+from retinue.definitions.variables import declared_variables
 
 _TOOL_NAME = re.compile(r"[A-Za-z0-9_-]{1,64}")
 

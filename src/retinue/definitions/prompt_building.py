@@ -12,11 +12,11 @@ from retinue.definitions.prompt import (
     Prompt,
     PromptTool,
     SubPromptEntry,
-    Variable,
 )
 from retinue.definitions.references import References
 from retinue.definitions.shapes import DefinitionShape, PromptShape, ToolShape
 from retinue.definitions.subagent import Immediate, Resumable, SubagentConfig
+from retinue.definitions.variables import declared_variables
 from retinue.settings.shapes import Location
 
 _WORDS: Mapping[type[PromptTool], str] = {
@@ -107,19 +107,6 @@ def _passage(shape: PromptShape) -> Passage:
         text=shape.prompt,
         variables=declared_variables(shape),
         values=frozenset({*shape.env, *_properties(shape)}),
-    )
-
-
-def declared_variables(shape: PromptShape | DefinitionShape) -> tuple[Variable, ...]:
-    return tuple(
-        Variable(
-            name=variable.name,
-            type=variable.type,
-            is_required=variable.required,
-            is_scoped=variable.scoped,
-            description=variable.description,
-        )
-        for variable in shape.variables
     )
 
 

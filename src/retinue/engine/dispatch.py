@@ -6,6 +6,7 @@ from collections import deque
 from collections.abc import Awaitable, Callable
 from typing import Literal, Protocol
 
+from retinue.agents.descriptor import Descriptor, is_foreground
 from retinue.clock import Clock
 from retinue.ids import AgentId
 
@@ -13,6 +14,17 @@ logger = logging.getLogger(__name__)
 
 Priority = Literal["foreground", "background"]
 Run = Callable[[AgentId], Awaitable[None]]
+
+
+class Described(Protocol):
+    """An agent, in memory or as stored."""
+
+    @property
+    def descriptor(self) -> Descriptor: ...
+
+
+def priority_of(agent: Described) -> Priority:
+    return "foreground" if is_foreground(agent.descriptor) else "background"
 
 
 class Dispatch(Protocol):

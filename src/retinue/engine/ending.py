@@ -59,7 +59,7 @@ def ended(draft: Draft, warm: Warm, reason: str, children: Iterable[Agent]) -> N
     draft.audit.append(AuditLine(action="terminate", detail={"reason": reason}))
     draft.lifecycle = "terminated"
     draft.voids = Voiding(reason="the agent was terminated")
-    draft.state = structs.replace(draft.state, turn=None, updated_at=draft.at)
+    draft.state = structs.replace(draft.state, turn=None, deferred=[], updated_at=draft.at)
 
 
 def came_late(draft: Draft, warm: Warm) -> None:

@@ -13,17 +13,17 @@ from retinue.agents.descriptor import (
     HeartbeatDescriptor,
     SwarmDescriptor,
     UserDescriptor,
-    is_foreground,
 )
 from retinue.agents.fate import is_final
 from retinue.agents.inbox import Item, Sender
 from retinue.agents.state import AgentState
+from retinue.engine import wiring
 from retinue.engine.actions import CONTROLS
 from retinue.engine.admission import checked_text, configured_definition, new_message
 from retinue.engine.arriving import Arrivals
 from retinue.engine.chats import Chats
 from retinue.engine.delivery import Outbox
-from retinue.engine.dispatch import Dispatch, LocalDispatch, Priority
+from retinue.engine.dispatch import Dispatch, LocalDispatch, priority_of
 from retinue.engine.feed import Feed
 from retinue.engine.following import Following
 from retinue.engine.limits import limits_of
@@ -49,7 +49,6 @@ from retinue.engine.warm import (
     Terminate,
     Warm,
 )
-from retinue.engine.wiring import Parts, World, make_runner, make_schedules, make_toolbox
 from retinue.errors import (
     BusyError,
     FencedError,
@@ -77,15 +76,15 @@ _FILES_SECONDS = 1.0
 class Engine:
     """All agents of one process."""
 
-    def __init__(self, world: World, dispatch: Dispatch | None = None) -> None:
+    def __init__(self, world: wiring.World, dispatch: Dispatch | None = None) -> None:
         limits = limits_of(world.settings)
         self.store = world.store
         self.catalog = world.catalog
         self.settings = world.settings
         self.models = world.models
         self.following = Following(world.catalog)
-        self.schedules = make_schedules(world, self.following)
-        self.toolbox = make_toolbox(world, limits, self.schedules)
+        self.schedules = wiring.make_schedules(world, self.following)
+        self.toolbox = wiring.make_toolbox(world, limits, self.schedules)
         self._clock = world.clock
         self._limits = limits
         self._trees = world.trees
@@ -101,18 +100,18 @@ class Engine:
         self.environment = world.environment
         self._outcomes = Outcomes(world.store)
         self._arrivals = Arrivals(self._dispatch, self._outcomes, limits)
-        self._runner = make_runner(
-            world,
-            limits,
-            Parts(
-                feed=self._feed,
-                following=self.following,
-                toolbox=self.toolbox,
-                outbox=self._outbox,
-                roster=self._roster,
-                arrivals=self._arrivals,
-            ),
+        self.variables = wiring.make_office(
+            world, limits, self.toolbox, self.following, self._order
         )
+        parts = wiring.Parts(
+            feed=self._feed,
+            following=self.following,
+            toolbox=self.toolbox,
+            outbox=self._outbox,
+            roster=self._roster,
+            arrivals=self._arrivals,
+        )
+        self._runner = wiring.make_runner(world, limits, parts)
         self._running: set[AgentId] = set()
         self._commands: dict[AgentId, list[Command]] = {}
         self._arrived: dict[AgentId, list[Item]] = {}  # while the agent was being loaded
@@ -193,12 +192,15 @@ class Engine:
         name: str | None = None,
         attributes: Mapping[str, Any] | None = None,
         descriptor: Descriptor | None = None,
+        env: Mapping[str, str] | None = None,
     ) -> Agent:
         """Find the agent of this descriptor or create it; without one, it is a new conversation."""
         if descriptor is None:
             descriptor = UserDescriptor(connector="web", user_id=owner, channel_id=new_id("w"))
         new = await self._target(owner, descriptor, definition)
-        state = structs.replace(new.state, name=name, attributes=clean_json(dict(attributes or {})))
+        shown = clean_json(dict(attributes or {}))
+        sealed = self.environment.sealed_for(new.id, env or {})
+        state = structs.replace(new.state, name=name, attributes=shown, env=sealed)
         agent, is_new = await self.store.create(structs.replace(new, state=state))
         if is_new and boots(self.catalog.definition(agent.definition)):
             await self.store.admit(boot_post(agent, self._clock.now()))
@@ -251,7 +253,7 @@ class Engine:
         )
         post = Post(to=target, item=item, owner=owner)
         warm = self._warm.get(target) if isinstance(target, str) and offset is None else None
-        receipt = await self._arrivals.offer(warm, _priority(warm), post) if warm else None
+        receipt = await self._arrivals.offer(warm, priority_of(warm), post) if warm else None
         return receipt or await self.store.admit(post, offset=offset)
 
     async def outcome(self, owner: OwnerId, item_id: ItemId, *, wait_seconds: float = 0) -> Outcome:
@@ -331,7 +333,7 @@ class Engine:
             warm.commands.append(command)
             if command.interrupts():
                 warm.interrupt()
-        self._dispatch.wake(agent_id, _priority(agent))
+        self._dispatch.wake(agent_id, priority_of(agent))
         return await done
 
     # -- watching
@@ -383,11 +385,11 @@ class Engine:
             warm.receive(item)
             if item.kind in CONTROLS and _ends_turn(warm, item):
                 warm.interrupt()
-            self._dispatch.wake(change.agent_id, _priority(warm))
+            self._dispatch.wake(change.agent_id, priority_of(warm))
         elif change.agent is not None:
             if change.agent_id in self._arrived:
                 self._arrived[change.agent_id].append(item)
-            self._dispatch.wake(change.agent_id, _priority(change.agent))
+            self._dispatch.wake(change.agent_id, priority_of(change.agent))
 
     async def _run(self, agent_id: AgentId) -> None:
         """Work on one agent until it rests; the dispatcher never runs one agent twice at a time."""
@@ -400,7 +402,7 @@ class Engine:
                 return
             seconds = await self._runner.run(warm)
             if seconds is not None:
-                self._dispatch.wake_later(agent_id, _priority(warm), seconds)
+                self._dispatch.wake_later(agent_id, priority_of(warm), seconds)
         except FencedError as error:
             self._let_go(agent_id, error)
             logger.warning("another process took this agent over", extra={"agent_id": agent_id})
@@ -420,7 +422,7 @@ class Engine:
     async def _may_run(self, warm: Warm) -> bool:
         """A turn in which processes died waits until no other such turn runs; commands do not."""
         await self._runner.obey(warm)
-        return not self._runner.is_suspect(warm) or self._trials.begin(warm.id, _priority(warm))
+        return not self._runner.is_suspect(warm) or self._trials.begin(warm.id, priority_of(warm))
 
     async def _after_defect(self, agent_id: AgentId) -> None:
         """Load the agent anew and end its turn as failed; if even that fails, try again later."""
@@ -430,7 +432,7 @@ class Engine:
             fresh = await self._load(agent_id)
             if fresh is not None:
                 fresh.commands.extend(commands)
-                priority = _priority(fresh)
+                priority = priority_of(fresh)
                 if await self._runner.give_up(fresh, "an internal error; the log has the details"):
                     self._dispatch.wake(agent_id, priority)  # what is queued behind it
                 else:
@@ -493,7 +495,3 @@ class Engine:
 def _ends_turn(warm: Warm, control: Item) -> bool:
     """Whether there is no use in finishing what the agent is doing."""
     return control.kind == "ending" or list(warm.turn_items()) == [control.body.about]
-
-
-def _priority(agent: Agent | Warm) -> Priority:
-    return "foreground" if is_foreground(agent.descriptor) else "background"

@@ -6,7 +6,7 @@ the prompt's.
 """
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Literal, Protocol
 
@@ -63,10 +63,13 @@ class Environment:
         self._seal = seal
         self._instance = instance or {}
         self._accounts: dict[OwnerId, Mapping[str, str]] = {}
+        self._is_loaded = False
 
     async def load(self) -> None:
-        """Read what accounts hold; from then on it is kept in step here."""
-        self._accounts = dict(await self._store.all())
+        """Read what accounts hold, once; from then on it is kept in step here."""
+        if not self._is_loaded:
+            self._accounts = dict(await self._store.all())
+            self._is_loaded = True
 
     def of(self, holder: Holder, definition: Definition, prompt: Prompt) -> "Variables":
         """The variables of an agent whose side speaks by this prompt."""
@@ -79,9 +82,9 @@ class Environment:
             prompt=prompt,
         )
 
-    def may_hold_secrets(self, holder: Holder) -> bool:
+    def may_hold_secrets(self, owner: OwnerId, state: AgentState) -> bool:
         """Whether there is anything that must not be seen; False for nearly every agent."""
-        return bool(holder.state.env or self._instance or self._accounts.get(holder.owner))
+        return bool(state.env or self._instance or self._accounts.get(owner))
 
     # -- accounts
 
@@ -136,16 +139,17 @@ class Environment:
         )
 
     def handed_down(
-        self, parent: Holder, child: AgentId, *, without: frozenset[str], given: Mapping[str, str]
+        self, parent: AgentId, own: Mapping[str, str], child: AgentId, *, without: frozenset[str]
     ) -> dict[str, str]:
-        """What a new child begins with: its parent's own values except those that each child has
-        to be given, and what it was given."""
-        inherited = {
-            name: self._seal.open(sealed, place=_agent(parent.id), name=name)
-            for name, sealed in parent.state.env.items()
-            if name not in without
-        }
-        return self.sealed_for(child, {**inherited, **given}) if inherited or given else {}
+        """A parent's own values, sealed for a child, except what each child has to be given."""
+        return self.sealed_for(
+            child,
+            {
+                name: self._seal.open(sealed, place=_agent(parent), name=name)
+                for name, sealed in own.items()
+                if name not in without
+            },
+        )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -199,6 +203,14 @@ class Variables:
         if name in self.definition.env:
             return "agent"
         return "prompt" if name in self.prompt.env else None
+
+    def check(self, variables: Iterable[Variable], needed_by: str) -> None:
+        """Raise `UsageError` that names the required ones which have no value."""
+        missing = [
+            one.name for one in variables if one.is_required and self.scope(one.name) is None
+        ]
+        if missing:
+            raise missing_error(missing, self.agent_id, needed_by=needed_by)
 
     def require(self, name: str) -> str:
         value = self.get(name)
@@ -259,8 +271,10 @@ def blotted(text: str, secrets: Iterator[tuple[str, str]]) -> str:
 def check_variable(name: str, value: str) -> None:
     """Raise `UsageError`, which never quotes the value."""
     check_name(name)
-    if "\0" in value:
-        raise UsageError(f"{name}: the value holds a NUL character", details={"field": name})
+    if "\0" in value or "\ufffd" in value:  # what doors make of odd characters
+        raise UsageError(
+            f"{name}: the value holds a character that is not well-formed", details={"field": name}
+        )
     if len(value.encode(errors="surrogatepass")) > LARGEST_VALUE:
         raise UsageError(
             f"{name}: the value is longer than {LARGEST_VALUE} bytes", details={"field": name}

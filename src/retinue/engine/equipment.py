@@ -15,12 +15,14 @@ from retinue.definitions.declared import HookSet
 from retinue.definitions.subagent import SideName
 from retinue.engine.actions import Pressure, Rules
 from retinue.engine.compaction import WARNING, pressure_of
+from retinue.engine.environment import Environment
 from retinue.engine.following import Following
 from retinue.engine.limits import Limits
 from retinue.engine.prompting import Plan, Planner
 from retinue.engine.roster import WRITING_TOOL, Roster
 from retinue.engine.warm import Warm
 from retinue.errors import RetinueError
+from retinue.messages import clean_text
 from retinue.models.port import Model, Models
 from retinue.tools.port import Tool, Toolbox
 
@@ -32,7 +34,7 @@ _CALM = WARNING * CHARACTERS_PER_TOKEN / LARGEST_CORRECTION
 class Equipment:
     """Looks things up for a step; cheap enough to be asked before each one."""
 
-    def __init__(
+    def __init__(  # noqa: PLR0913  its parts, all by name
         self,
         *,
         planner: Planner,
@@ -42,8 +44,10 @@ class Equipment:
         clock: Clock,
         limits: Limits,
         roster: Roster,
+        environment: Environment,
     ) -> None:
         self._roster = roster
+        self._environment = environment
         self._following = following
         self._toolbox = toolbox
         self._models = models
@@ -57,8 +61,9 @@ class Equipment:
     def plan(self, warm: Warm) -> Plan:
         side: SideName = warm.state.turn.side if warm.state.turn is not None else "side_a"
         plan = self._planner.plan(warm.definition, side, self.tools)
-        if plan.arguments and warm.state.arguments:
-            plan = self._planner.told(plan, warm.state.arguments)
+        if plan.variables or (plan.arguments and warm.state.arguments):
+            texts = self._texts(warm, plan) if plan.variables else None
+            plan = self._planner.told(plan, warm.state.arguments, texts)
         warm.overhead = plan.overhead + warm.own_overhead
         warm.look_as(side if plan.is_dual else "")
         return plan
@@ -71,6 +76,15 @@ class Equipment:
             return self.plan(warm).hooks
         except RetinueError:
             return None
+
+    def _texts(self, warm: Warm, plan: Plan) -> Mapping[str, str]:
+        """What the prompt shows of this agent's variables. Raises when one that it must have is
+        missing: no model is asked then."""
+        prompt = plan.side.prompt
+        variables = self._environment.of(warm, plan.definition, prompt)
+        variables.check(plan.variables, f"agent {plan.definition.name!r}")
+        shown = (one.name for one in plan.variables if one.name in prompt.placeholders)
+        return {name: clean_text(variables.get(name) or "") for name in shown}
 
     async def tools_of(self, definition: str) -> Sequence[Tool]:
         await self.refresh()

@@ -9,11 +9,12 @@ from retinue.agents.tokens import json_characters
 from retinue.definitions.catalog import Catalog
 from retinue.definitions.declared import Hook, HookKind, HookSet
 from retinue.definitions.definition import Definition
-from retinue.definitions.prompt import Prompt
+from retinue.definitions.prompt import Prompt, Variable
 from retinue.definitions.scoping import SYSTEM_PREFIX, effective
 from retinue.definitions.side import SessionToolBinding, Side
 from retinue.definitions.subagent import SideName, SubagentConfig
 from retinue.engine.entries import is_on
+from retinue.engine.environment import declared_by
 from retinue.engine.peers import peers_of
 from retinue.engine.stopping import as_text
 from retinue.models.port import ToolSpec
@@ -52,6 +53,8 @@ class Plan:
     """what the prompt shows of the arguments that its definition was called with"""
     immediate: tuple[SubagentConfig, ...] = ()
     """subagents that are begun when the prompt becomes active"""
+    variables: Sequence[Variable] = ()
+    """what differs between agents: values that each must have, or that the prompt shows"""
 
 
 OwnTools = Callable[[Definition, SideName], Mapping[str, Tool]]
@@ -100,9 +103,14 @@ class Planner:
         self._plans[name, side] = (revision, tools, plan)
         return plan
 
-    def told(self, plan: Plan, arguments: Mapping[str, Any]) -> Plan:
-        """The plan of an agent whose definition was called with these arguments."""
-        system = _system(self._catalog, plan.definition, plan.side.prompt, plan.tools, arguments)
+    def told(
+        self, plan: Plan, arguments: Mapping[str, Any], texts: Mapping[str, str] | None = None
+    ) -> Plan:
+        """The plan of an agent whose definition was called with these arguments, or whose variables
+        have these texts."""
+        system = _system(
+            self._catalog, plan.definition, plan.side.prompt, plan.tools, arguments, texts
+        )
         return replace(plan, system=system, overhead=plan.overhead + len(system) - len(plan.system))
 
 
@@ -128,7 +136,8 @@ def make_plan(
         ToolSpec(name=tool.name, description=neutral(tool.description), parameters=tool.parameters)
         for tool in allowed.values()
     ]
-    system = _system(catalog, definition, prompt, allowed, {})
+    variables = _varying(definition, prompt)
+    system = _system(catalog, definition, prompt, allowed, {}, {one.name: "" for one in variables})
     overhead = len(system) + sum(
         len(spec.name) + len(spec.description) + json_characters(spec.parameters) for spec in specs
     )
@@ -157,6 +166,7 @@ def make_plan(
             and is_on(entry.optional, definition, prompt)
         ),
         hooks=_hooks(catalog, definition, prompt),
+        variables=variables,
     )
 
 
@@ -171,6 +181,14 @@ def _hooks(catalog: Catalog, definition: Definition, prompt: Prompt) -> HookSet 
     return found or None
 
 
+def _varying(definition: Definition, prompt: Prompt) -> Sequence[Variable]:
+    return [
+        one
+        for one in declared_by(definition, prompt)
+        if one.is_required or (one.type == "text" and one.name in prompt.placeholders)
+    ]
+
+
 def _named(*bindings: SessionToolBinding | None) -> frozenset[str]:
     return frozenset(binding.name for binding in bindings if binding is not None)
 
@@ -181,9 +199,11 @@ def _system(
     prompt: Prompt,
     tools: Mapping[str, Tool],
     arguments: Mapping[str, Any],
+    texts: Mapping[str, str] | None = None,
 ) -> str:
     peers = peers_of(definition, catalog) if MESSAGE_TOOL in tools else ()
     values = {name: as_text(arguments[name]) for name in prompt.properties & arguments.keys()}
+    values = {**(texts or {}), **values}
     return system_prompt(definition, prompt, list(tools.values()), peers, values)
 
 

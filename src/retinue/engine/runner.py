@@ -47,6 +47,7 @@ from retinue.engine.equipment import Equipment
 from retinue.engine.hooking import Hooks
 from retinue.engine.making_room import RoomMaker
 from retinue.engine.space import Space
+from retinue.engine.subagents.deferring import Deferred
 from retinue.engine.tool_running import ToolRunner
 from retinue.engine.warm import (
     Change,
@@ -54,6 +55,7 @@ from retinue.engine.warm import (
     CompactNow,
     Delete,
     Draft,
+    Provide,
     Reset,
     Stop,
     SwitchBack,
@@ -107,6 +109,7 @@ class Runner:
         trees: FileTrees,
         arrivals: Arrivals,
         hooks: Hooks,
+        deferred: Deferred,
     ) -> None:
         self._arrivals = arrivals
         self._hooks = hooks
@@ -118,6 +121,7 @@ class Runner:
         self._caller = caller
         self._tools = tools
         self._trees = trees
+        self._deferred = deferred
 
     @property
     def is_stopping(self) -> bool:
@@ -448,6 +452,17 @@ class Runner:
             steps.was_reset(draft, warm, order)
             await self._committer.commit_now(warm, draft, "reset")
 
+    async def _adjust(self, warm: Warm, draft: Draft, order: Change | Provide) -> None:
+        if isinstance(order, Change):
+            steps.patched(draft, order.patch)
+            await self._committer.commit_now(warm, draft, "patch")
+        else:
+            if self._equipment.is_stale:
+                await self._equipment.refresh()
+            plan = self._equipment.plan(warm)
+            await self._deferred.begin(draft, warm, plan, order)
+            await self._committer.commit_now(warm, draft, "provide")
+
     async def _carry_out(self, warm: Warm, command: Command) -> bool:
         order = command.order
         if warm.is_ended and not isinstance(order, Change | Delete):
@@ -462,9 +477,8 @@ class Runner:
                 await self._committer.commit_now(warm, draft, "stop")
             case Reset():
                 await self._reset(warm, order)
-            case Change():
-                steps.patched(draft, order.patch)
-                await self._committer.commit_now(warm, draft, "patch")
+            case Change() | Provide():
+                await self._adjust(warm, draft, order)
             case SwitchBack():
                 if not switching.went_back(draft, warm, order.leaving):
                     return False

@@ -225,6 +225,9 @@ def ran(draft: Draft, call: CallPart, result: CallResult) -> None:
     if result.handoff is not None and draft.state.turn is not None:
         turn = structs.replace(draft.state.turn, handoff=result.handoff)
         draft.state = structs.replace(draft.state, turn=turn)
+    if result.deferred:
+        deferred = [one for one in draft.state.deferred if one.is_open(draft.at)]
+        draft.state = structs.replace(draft.state, deferred=[*deferred, *result.deferred])
     if result.children:
         children = registered(draft.state.children, result.children)
         draft.state = structs.replace(draft.state, children=children)
@@ -366,6 +369,7 @@ def was_reset(draft: Draft, warm: Warm, order: Reset) -> None:
     draft.state = structs.replace(
         draft.state,
         turn=None,
+        deferred=[],
         approvals=[],
         tokens=None,
         provider_session=None,
@@ -430,6 +434,8 @@ def patched(draft: Draft, patch: AgentPatch) -> None:
         changes["attributes"] = merged(draft.state.attributes, patch.attributes)
     if patch.model is not UNSET:
         changes["model"] = patch.model or None
+    if patch.env is not UNSET:
+        changes["env"] = merged(draft.state.env, patch.env)
     draft.state = structs.replace(draft.state, **changes)
 
 

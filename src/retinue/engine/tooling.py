@@ -6,6 +6,7 @@ from difflib import get_close_matches
 from msgspec import Struct, structs
 
 from retinue.agents.children import ChildEntry, ChildTerms, ChildUpdate
+from retinue.agents.deferral import Deferral
 from retinue.agents.descriptor import Descriptor
 from retinue.agents.inbox import ItemBody, Sender, Trail
 from retinue.agents.request import Request
@@ -54,6 +55,7 @@ class CallContext(Struct, kw_only=True):
     state: AgentState
     plan: Plan
     tool: str  # its name
+    tools: Mapping[str, Tool]  # all there are
     environment: Environment
     posts: list[Post] = []
     creates: list[NewAgent] = []
@@ -62,6 +64,7 @@ class CallContext(Struct, kw_only=True):
     notices: list[Post] = []  # not counted as messages of this turn
     children: list[ChildEntry | ChildUpdate] = []  # for the registry
     usages: list[tuple[str, Usage]] = []  # of models that the call asked, by name
+    deferred: list[Deferral] = []  # subagents that wait for their variables
     departure: Departure | None = None
     handoff: Handoff | None = None
 
@@ -99,11 +102,22 @@ class CallContext(Struct, kw_only=True):
         value = self.variables.get(name)
         return default if value is None else value
 
+    @property
+    def redact(self) -> Callable[[str], str] | None:
+        """Takes the agent's secrets out of a text; None when there are none."""
+        if self.environment.may_hold_secrets(self.owner, self.state):
+            return self.variables.redacted
+        return None
+
+    def _tidied(self, text: str) -> str:
+        redact = self.redact
+        return clean_text(text if redact is None else redact(text))
+
     def progress(self, text: str) -> None:
-        self.show(clean_text(text))
+        self.show(self._tidied(text))
 
     def set_status(self, status: str) -> None:
-        text = clean_text(status).strip()[:LONGEST_STATUS]
+        text = self._tidied(status).strip()[:LONGEST_STATUS]
         if not text:
             raise UsageError("status: it is empty")
         update = ChildUpdate(reference=self.agent_id, status_text=text)
@@ -112,7 +126,7 @@ class CallContext(Struct, kw_only=True):
         )
 
     def notify_parent(self, content: str) -> None:
-        text = clean_text(content).strip()
+        text = self._tidied(content).strip()
         if not text:
             raise UsageError("content: the message is empty")
         self.posts.append(
@@ -127,7 +141,7 @@ class CallContext(Struct, kw_only=True):
 
     def post(self, agent_id: AgentId | NewAgent, text: str, *, silent: bool = False) -> None:
         sender = Sender(type="agent", id=self.agent_id)
-        body = ItemBody(text=clean_text(text), sender=sender, trail=self.trail)
+        body = ItemBody(text=self._tidied(text), sender=sender, trail=self.trail)
         item = NewItem(
             id=new_item_id(),
             kind="system",
@@ -153,6 +167,7 @@ class CallResult(Struct, frozen=True, kw_only=True):
     notices: Sequence[Post] = ()  # not counted as messages of this turn
     children: Sequence[ChildEntry | ChildUpdate] = ()  # for the registry
     usages: Sequence[tuple[str, Usage]] = ()  # of models that the call asked
+    deferred: Sequence[Deferral] = ()  # subagents that wait for their variables
     spent: str | None = None  # the approval that it used up
 
 
@@ -187,7 +202,7 @@ class Tooling:
         if refusal is not None:
             return refusal
         assert tool is not None  # a call without a tool was refused
-        context = self._context(warm, plan, call, show)
+        context = self._context(warm, plan, call, tools, show)
         finished = await self._outcome(tool, context, call, is_in_doubt)
         output = finished.output
         if finished.pending is not None:
@@ -210,7 +225,7 @@ class Tooling:
             cut=finished.cut,
         )
         if output.is_error:
-            return CallResult(record=record, usages=context.usages)
+            return CallResult(record=record, usages=context.usages, deferred=context.deferred)
         if call.name in plan.bound:
             missing = await self._missing(plan, call, context.files)
             if missing:
@@ -231,12 +246,23 @@ class Tooling:
     async def _outcome(
         self, tool: Tool, context: CallContext, call: CallPart, is_in_doubt: bool
     ) -> Finished:
+        if tool.variables:
+            try:
+                context.variables.check(tool.variables, f"tool {tool.name!r}")
+            except RetinueError as error:
+                return Finished(
+                    output=ToolOutput(text=error.message, is_error=True), status="error"
+                )
         unknown = ToolOutput(text=UNKNOWN_OUTCOME, is_error=True)
         if is_in_doubt and tool.effect == "once":
             return Finished(output=unknown, status="unknown")
         if is_in_doubt and tool.effect == "verifiable":
             found = await run_check(
-                tool, context, call.arguments, timeout_seconds=self._limits.tool_seconds
+                tool,
+                context,
+                call.arguments,
+                timeout_seconds=self._limits.tool_seconds,
+                redact=context.redact,
             )
             if found is None:
                 return Finished(output=unknown, status="unknown")
@@ -248,6 +274,7 @@ class Tooling:
             call.arguments,
             timeout_seconds=self._limits.tool_seconds,
             output_limit=self._limits.tool_output_characters,
+            redact=context.redact,
         )
 
     async def _missing(self, plan: Plan, call: CallPart, files: AgentFiles) -> str:
@@ -264,7 +291,12 @@ class Tooling:
         return "; ".join(problems) and f"Nothing was ended: {'; '.join(problems)}"
 
     def _context(
-        self, warm: Warm, plan: Plan, call: CallPart, show: Callable[[str], None]
+        self,
+        warm: Warm,
+        plan: Plan,
+        call: CallPart,
+        tools: Mapping[str, Tool],
+        show: Callable[[str], None],
     ) -> CallContext:
         turn = warm.state.turn
         assert turn is not None  # calls belong to a turn
@@ -284,6 +316,7 @@ class Tooling:
             state=warm.state,
             plan=plan,
             tool=call.name,
+            tools=tools,
             environment=self._environment,
             show=show,
             clock=self._clock,

@@ -3,7 +3,7 @@
 import asyncio
 from bisect import insort
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, TypeVar
@@ -16,7 +16,7 @@ from retinue.agents.history import History
 from retinue.agents.inbox import Item
 from retinue.agents.request import Request
 from retinue.agents.state import AgentState, Lifecycle
-from retinue.ids import AgentId, ItemId, OwnerId
+from retinue.ids import AgentId, ItemId, OwnerId, RequestId
 from retinue.messages import AssistantRecord, KnownRecord
 from retinue.stores.port import (
     AuditLine,
@@ -43,6 +43,8 @@ class AgentPatch:
     pinned: bool | UnsetType = UNSET
     attributes: dict[str, Any] | UnsetType = UNSET
     model: str | UnsetType | None = UNSET
+    env: Mapping[str, str | None] | UnsetType = UNSET
+    """sealed values by name; None takes one away"""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -91,7 +93,15 @@ class SwitchBack:
     leaving: AgentId | None = None
 
 
-Order = Stop | Reset | CompactNow | Change | SwitchBack | Terminate | Delete
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Provide:
+    """Begin a subagent that waited for its variables."""
+
+    request_id: RequestId
+    env: Mapping[str, str]  # sealed for the child
+
+
+Order = Provide | Stop | Reset | CompactNow | Change | SwitchBack | Terminate | Delete
 
 
 @dataclass(slots=True)
@@ -106,7 +116,7 @@ class Command:
 
     def is_aside(self) -> bool:
         """Whether it can be carried out while a model or a tool is at work: it adds no record."""
-        return isinstance(self.order, Change)
+        return isinstance(self.order, Change | Provide)
 
     def settle(self, result: bool | Exception) -> None:
         """Tell whoever gave it, if they still wait."""

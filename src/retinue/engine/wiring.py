@@ -33,10 +33,12 @@ from retinue.engine.space import Space
 from retinue.engine.sub_prompts import SubPrompts
 from retinue.engine.subagents.booting import Boots
 from retinue.engine.subagents.completing import Completions
+from retinue.engine.subagents.deferring import Deferred
 from retinue.engine.subagents.offering import SubagentTools
 from retinue.engine.subagents.telling import ChildTools
 from retinue.engine.tool_running import ToolRunner
 from retinue.engine.tooling import Tooling
+from retinue.engine.variable_office import GiveOrder, VariableOffice
 from retinue.models.port import Models
 from retinue.settings import Settings
 from retinue.stores.port import Store
@@ -88,6 +90,21 @@ def make_toolbox(world: World, limits: Limits, schedules: Schedules) -> Toolbox:
     )
 
 
+def make_office(
+    world: World, limits: Limits, toolbox: Toolbox, following: Following, order: GiveOrder
+) -> VariableOffice:
+    return VariableOffice(
+        deferred=Deferred(_services(world, limits)),
+        clock=world.clock,
+        environment=world.environment,
+        store=world.store,
+        catalog=world.catalog,
+        toolbox=toolbox,
+        following=following,
+        order=order,
+    )
+
+
 def make_own_tools(world: World, limits: Limits) -> OwnTools:
     """What prompts offer beside the tools of the toolbox."""
     services = _services(world, limits)
@@ -103,6 +120,7 @@ def _services(world: World, limits: Limits) -> Services:
         limits=limits,
         clock=world.clock,
         trees=world.trees,
+        environment=world.environment,
     )
 
 
@@ -139,6 +157,7 @@ def make_runner(world: World, limits: Limits, parts: Parts) -> Runner:
         clock=world.clock,
         limits=limits,
         roster=parts.roster,
+        environment=world.environment,
     )
     hooks = Hooks(world.trees)
     room = RoomMaker(committer=committer, equipment=equipment)
@@ -174,4 +193,5 @@ def make_runner(world: World, limits: Limits, parts: Parts) -> Runner:
         arrivals=parts.arrivals,
         trees=world.trees,
         hooks=hooks,
+        deferred=Deferred(_services(world, limits)),
     )

@@ -31,6 +31,7 @@ from retinue.server.routes import (
     messages,
     permissions,
     schedules,
+    variables,
 )
 from retinue.server.sessions import EndedSessions
 from retinue.server.statics import STATIC_DIR, WebApp
@@ -56,6 +57,7 @@ ENDPOINTS: list[AnyEndpoint] = [
     *events.ENDPOINTS,
     *definitions.ENDPOINTS,
     *schedules.ENDPOINTS,
+    *variables.ENDPOINTS,
     *login.ENDPOINTS,
     Endpoint(
         method="GET",

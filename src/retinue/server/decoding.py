@@ -118,7 +118,11 @@ def _refuse_odd_names(value: Any, path: str) -> None:
     if isinstance(value, dict):
         for name, inner in cast("dict[str, Any]", value).items():
             place = f"{path}.{name}" if path else name
-            is_exact = place == "key" or (path == "attachments" and name in ("id", "name", "path"))
+            is_exact = (
+                place in ("key", "value")
+                or path == "env"
+                or (path == "attachments" and name in ("id", "name", "path"))
+            )
             odd = next((s for s in (name, inner if is_exact else "") if _is_odd(s)), None)
             if odd is not None:
                 shown = clean_text(place)

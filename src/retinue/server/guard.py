@@ -13,7 +13,7 @@ from retinue.server.endpoints import PRINCIPAL
 from retinue.server.errors import HttpError, error_response
 from retinue.server.hosts import Hosts
 
-API = "/api/"
+API = ("/api/", "/threads/")
 CSP = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data: blob:;"
     " connect-src 'self'; font-src 'self'; manifest-src 'self'; frame-ancestors 'none';"

@@ -4,6 +4,7 @@ from typing import Annotated
 
 from msgspec import Meta
 
+from retinue.server.variable_wire import VariableName, VariableValue
 from retinue.server.wire import AgentKey, AgentName, Asked, Attributes, DefinitionName
 
 
@@ -49,3 +50,5 @@ class NewAgent(Asked, frozen=True, kw_only=True):
     name: AgentName | None = None
     attributes: Attributes | None = None
     descriptor: Place | None = None
+    env: dict[VariableName, VariableValue] | None = None
+    """its own variables; an agent that is found again keeps what it has"""

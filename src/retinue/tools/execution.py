@@ -19,6 +19,9 @@ _GRACE_SECONDS = 1.0
 
 _HEAD_SHARE = 0.6
 
+Redact = Callable[[str], str]
+"""Takes out of a text what nobody is to see."""
+
 _Work = Callable[[Tool, ToolContext, Mapping[str, Any]], Awaitable[object]]
 
 _abandoned: set[asyncio.Task[Any]] = set()
@@ -44,10 +47,12 @@ async def run_tool(
     *,
     timeout_seconds: float,
     output_limit: int,
+    redact: Redact | None = None,
 ) -> Finished:
     """Validate, run and tidy; the tool's own limits, where it has some, take the place of these.
 
-    Only a cancellation of the caller is raised; it is passed on to the tool first.
+    Only a cancellation of the caller is raised; it is passed on to the tool first. What is said or
+    logged of it goes through `redact`, before it is cut.
     """
     seconds = tool.timeout_seconds or timeout_seconds
     task = await _run(_contained, tool, ctx, arguments, seconds)
@@ -60,12 +65,17 @@ async def run_tool(
     elif task.cancelled():
         finished = _failed(f"{tool.name} cancelled itself and gave no result.")
     else:
-        finished = _outcome(tool, task.result())
-    return _tidy(finished, tool.output_limit or output_limit)
+        finished = _outcome(tool, task.result(), redact)
+    return _tidy(finished, tool.output_limit or output_limit, redact)
 
 
 async def run_check(
-    tool: Tool, ctx: ToolContext, arguments: Mapping[str, Any], *, timeout_seconds: float
+    tool: Tool,
+    ctx: ToolContext,
+    arguments: Mapping[str, Any],
+    *,
+    timeout_seconds: float,
+    redact: Redact | None = None,
 ) -> Verified | None:
     """Ask whether a lost call happened; None when there is no answer, which is not a no."""
     if tool.check is None:
@@ -76,12 +86,16 @@ async def run_check(
         await _stop(task)
         return None
     verified = None if task.cancelled() else task.result()
+    if isinstance(verified, _Raised):
+        told = describe(verified.error)
+        told = told if redact is None else redact(told)
+        logger.warning("tool check failed", extra={"tool": tool.name, "error": told})
     if not isinstance(verified, Verified):
         return None
     if verified.output is None:
         return verified
     limit = tool.output_limit or len(verified.output.text) + 1
-    output = _tidy(Finished(output=verified.output), limit).output
+    output = _tidy(Finished(output=verified.output), limit, redact).output
     return Verified(happened=verified.happened, output=output)
 
 
@@ -138,8 +152,7 @@ async def _checked(tool: Tool, ctx: ToolContext, arguments: Mapping[str, Any]) -
     except asyncio.CancelledError:
         raise
     except BaseException as error:  # noqa: BLE001
-        logger.warning("tool check failed", extra={"tool": tool.name, "error": describe(error)})
-        return None
+        return _Raised(error)
 
 
 async def _stop(task: "asyncio.Task[Any]") -> bool:
@@ -151,7 +164,7 @@ async def _stop(task: "asyncio.Task[Any]") -> bool:
     return task.done()
 
 
-def _outcome(tool: Tool, value: object) -> Finished:
+def _outcome(tool: Tool, value: object, redact: Redact | None = None) -> Finished:
     match value:
         case _Raised(RefusedError() as error):
             return _failed(error.message, status="refused")
@@ -159,7 +172,11 @@ def _outcome(tool: Tool, value: object) -> Finished:
             return _failed(error.message)
         case _Raised(error):
             place = _place(error)
-            logger.info("tool failed", exc_info=error, extra={"tool": tool.name})
+            if redact is None:
+                logger.info("tool failed", exc_info=error, extra={"tool": tool.name})
+            else:
+                told = redact("".join(traceback.format_exception(error)))
+                logger.info("tool failed", extra={"tool": tool.name, "error": told})
             return _failed(f"{tool.name} failed with {describe(error)}{place}")
         case ToolOutput():
             return Finished(output=value, status="error" if value.is_error else "ok")
@@ -192,12 +209,14 @@ def _place(error: BaseException) -> str:
     return f" ({frames[0].filename.rpartition('/')[2]}:{frames[0].lineno})" if frames else ""
 
 
-def _tidy(finished: Finished, limit: int) -> Finished:
+def _tidy(finished: Finished, limit: int, redact: Redact | None = None) -> Finished:
     if finished.pending is not None:
         return finished
     output = finished.output
     text = cast("object", output.text)  # a tool may have put anything there
     whole = text if isinstance(text, str) else str(text)
+    if redact is not None:
+        whole = redact(whole)
     shown, cut = cut_text(whole, limit)
     return Finished(
         output=ToolOutput(

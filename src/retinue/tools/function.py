@@ -5,13 +5,16 @@ import inspect
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Generic, ParamSpec, TypeVar, get_args, overload
+from typing import TYPE_CHECKING, Any, Generic, ParamSpec, TypeVar, get_args, overload
 
-from retinue.errors import DefinitionError
+from retinue.errors import DefinitionError, UsageError
 from retinue.tools.docstrings import docstring_of
 from retinue.tools.port import Check, Effect, Pending, Tool, ToolContext, ToolOutput, Verified
 from retinue.tools.results import output_of
 from retinue.tools.threads import in_thread
+
+if TYPE_CHECKING:
+    from retinue.definitions.prompt import Variable  # its package is slow to import
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -40,6 +43,7 @@ class _Options:
     capabilities: Sequence[str]
     timeout_seconds: float | None
     output_limit: int | None
+    variables: "Sequence[str | Variable | Mapping[str, Any]]"
 
 
 class FunctionTool(Generic[P, R]):
@@ -100,6 +104,7 @@ class FunctionTool(Generic[P, R]):
             capabilities=tuple(options.capabilities),
             timeout_seconds=options.timeout_seconds,
             output_limit=options.output_limit,
+            variables=tuple(self._variable(one) for one in options.variables),
             source=source,
         )
 
@@ -149,6 +154,16 @@ class FunctionTool(Generic[P, R]):
             raise self._complaint("timeout_seconds must be above 0")
         if options.output_limit is not None and options.output_limit <= 0:
             raise self._complaint("output_limit must be above 0")
+
+    def _variable(self, declared: "str | Variable | Mapping[str, Any]") -> "Variable":
+        from retinue.definitions.variables import (  # noqa: PLC0415  (pydantic is slow to import)
+            read_variable,
+        )
+
+        try:
+            return read_variable(declared)
+        except UsageError as error:
+            raise self._complaint(f"variables: {error.message}") from error
 
     @property
     def _spelled(self) -> str:
@@ -213,11 +228,12 @@ def tool(
     capabilities: Sequence[str] = (),
     timeout_seconds: float | None = None,
     output_limit: int | None = None,
+    variables: "Sequence[str | Variable | Mapping[str, Any]]" = (),
     check: Callable[..., Any] | None = None,
 ) -> Callable[[Callable[P, R]], FunctionTool[P, R]]: ...
 
 
-def tool(
+def tool(  # noqa: PLR0913  what a tool may say of itself, all by name
     function: Callable[..., Any] | None = None,
     /,
     *,
@@ -226,6 +242,7 @@ def tool(
     capabilities: Sequence[str] = (),
     timeout_seconds: float | None = None,
     output_limit: int | None = None,
+    variables: "Sequence[str | Variable | Mapping[str, Any]]" = (),
     check: Callable[..., Any] | None = None,
 ) -> Any:
     """Make a tool of a function: its schema comes from the types, its texts from the docstring."""
@@ -237,6 +254,7 @@ def tool(
             capabilities=capabilities,
             timeout_seconds=timeout_seconds,
             output_limit=output_limit,
+            variables=variables,
         )
         made = FunctionTool(function, options)
         if check is not None:

@@ -4,15 +4,17 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import PurePosixPath
-from typing import Any, Literal, Protocol
+from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 from msgspec import Struct
 
 from retinue.agents.files import FileStream, TreeEntry
-from retinue.definitions.prompt import Variable
 from retinue.ids import AgentId, CallId, ItemId, OwnerId, RequestId
 from retinue.messages import FileReference
 from retinue.problems import LoadProblem
+
+if TYPE_CHECKING:
+    from retinue.definitions.prompt import Variable  # its package is slow to import
 
 Effect = Literal["pure", "keyed", "verifiable", "once"]
 """What may be done with a call whose outcome a crash swallowed.
@@ -170,7 +172,7 @@ class Tool:
     capabilities: Sequence[str] = field(default_factory=tuple[str, ...])
     timeout_seconds: float | None = None  # None = the limit of the settings
     output_limit: int | None = None  # characters; None = the limit of the settings
-    variables: Sequence[Variable] = field(default_factory=tuple[Variable, ...])  # that it needs
+    variables: "Sequence[Variable]" = ()  # that it needs
     uses: Sequence[str] = field(default_factory=tuple[str, ...])  # tools that it relies on
     source: str = "builtin"  # "builtin", "project", "mcp:<server>", ...
     file: str = ""  # of the project, where it is written

@@ -61,6 +61,8 @@ class Script:
                 return ModelError("the provider says no")
             case "clock":
                 return Reply(calls=[Call(name="time")])
+            case "pair":
+                return Reply(calls=[Call(name="pair", arguments={"message": "work"})])
             case _:
                 return f"You said: {words}"
 

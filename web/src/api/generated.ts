@@ -294,6 +294,7 @@ export type NewAgent = {
   attributes?: Record<string, unknown> | null;
   definition?: string | null;
   descriptor?: UserPlace | SystemPlace | HeartbeatPlace | SwarmPlace | null;
+  env?: Record<string, string> | null;
   name?: string | null;
 };
 
@@ -315,6 +316,9 @@ export type NewSchedule = {
   title: string;
   watch?: WatchOrder | null;
 };
+
+/** A value to keep; no answer ever holds it. */
+export type NewValue = { value: string };
 
 /** Something people should see and the model should not. */
 export type NoteRecord = {
@@ -341,6 +345,9 @@ export type ProblemEntry = {
   severity: "error" | "warning";
   usingLastGood: boolean;
 };
+
+/** Values for a subagent that waits for them, by name. */
+export type Provided = { env: Record<string, string> };
 
 /** A record was appended. */
 export type RecordEvent = { agentId: string; cursor: number; record: HistoryRecord; type: "record" };
@@ -515,6 +522,9 @@ export type StoreHealth = {
 
 export type StreamEvent = HelloEvent | ResyncEvent | RecordEvent | ItemEvent | RequestEvent | AgentEvent | AgentDeletedEvent | StepEvent | DeltaEvent | ToolEvent | DefinitionsEvent | SchedulesEvent;
 
+/** The subagent that began with the values; its result reaches its parent as a message. */
+export type SubagentBegun = { child_thread_id: string; request_id: string; status: "success" };
+
 /** What a WebSocket client sends, as often as it likes. */
 export type Subscribe = { after?: number | null; agent?: string | null; type: "subscribe" };
 
@@ -656,6 +666,30 @@ export type UserRecord = {
   text: string;
   to?: string;
   v?: number;
+};
+
+/** A variable by its name, and where the value that counts was set. */
+export type VariableEntry = {
+  description: string;
+  isDeclared: boolean;
+  isRequired: boolean;
+  isScoped: boolean;
+  name: string;
+  scope: "account" | "agent" | "call" | "instance" | "prompt" | "thread" | null;
+  type: "secret" | "text";
+};
+
+/** Variables of an account or an agent. */
+export type VariableList = { variables: Array<VariableEntry> };
+
+/** What a subagent has to be given before it begins. */
+export type VariablesWanted = {
+  agent: string;
+  expires_at: string;
+  missing: Array<string>;
+  parent_thread_id: string;
+  request_id: string;
+  required: Array<string>;
 };
 
 /** What the owner decides; a question that is allowed is answered with `values`. */

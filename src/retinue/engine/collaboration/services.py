@@ -7,6 +7,7 @@ from retinue.agents.descriptor import Descriptor
 from retinue.agents.state import AgentState
 from retinue.clock import Clock
 from retinue.definitions.catalog import Catalog
+from retinue.engine.environment import Environment
 from retinue.engine.limits import Limits
 from retinue.engine.tooling import CallContext
 from retinue.ids import AgentId, new_agent_id
@@ -25,6 +26,7 @@ class Services:
     limits: Limits
     clock: Clock
     trees: FileTrees
+    environment: Environment
 
 
 def call_of(ctx: ToolContext) -> CallContext:

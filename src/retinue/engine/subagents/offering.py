@@ -1,7 +1,7 @@
 """The tools that a prompt's subagents become: one for each that is called, two for kept ones."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from retinue.agents.children import ChildEntry
@@ -11,7 +11,15 @@ from retinue.definitions.subagent import SideName, SubagentConfig
 from retinue.engine.collaboration.services import Services, call_of
 from retinue.engine.entries import checked_by, is_on
 from retinue.engine.stopping import as_text, paths_in
-from retinue.engine.subagents.starting import Wish, pretty, start_child, write_to_child
+from retinue.engine.subagents.deferring import defer, inherited
+from retinue.engine.subagents.starting import (
+    Wish,
+    pretty,
+    refuse_more,
+    start_child,
+    write_to_child,
+)
+from retinue.engine.tooling import CallContext
 from retinue.errors import NotFoundError, RetinueError, UsageError
 from retinue.ids import AgentId
 from retinue.tools.json_schema import validator
@@ -109,7 +117,7 @@ class SubagentTools:
                 attachments=paths_in(arguments, config.init_attachments_property),
                 arguments=arguments if schema is not None else {},
             )
-            return await start_child(services, call_of(ctx), wish)
+            return await _begun(services, call_of(ctx), wish)
 
         return _tool(config.name, offer.introduced, schema or _PLAIN_SCHEMA, invoke)
 
@@ -127,7 +135,7 @@ class SubagentTools:
                 attachments=paths_in(arguments, "attachments"),
                 arguments=_checked(offer, arguments.get("arguments") or {}),
             )
-            return await start_child(services, call_of(ctx), wish)
+            return await _begun(services, call_of(ctx), wish)
 
         lines = [_described(offer) for offer in kept.values()]
         text = "\n".join(["Start a subagent that stays, to be written to again:", *lines])
@@ -146,6 +154,16 @@ class SubagentTools:
 
         text = "Write to a subagent that you started with subagent_create."
         return _tool(MESSAGE_TOOL, text, _message_schema(), invoke)
+
+
+async def _begun(services: Services, call: CallContext, wish: Wish) -> ToolOutput | Pending:
+    """The child, or what it has to be given first."""
+    refuse_more(call, wish.config)
+    deferred = defer(services, call, wish)
+    if deferred is not None:
+        return deferred
+    wish = replace(wish, env=inherited(services, call, wish.target))
+    return await start_child(services, call, wish)
 
 
 @dataclass(frozen=True, slots=True)

@@ -38,6 +38,10 @@ class Wish:
     name: str = ""
     attachments: Sequence[str] = ()
     arguments: Mapping[str, Any] = field(default_factory=dict[str, Any])
+    env: Mapping[str, str] = field(default_factory=dict[str, str], repr=False)
+    """its own variables, sealed for it"""
+    is_late: bool = False
+    """the call that asked for it does not wait any more"""
 
     @property
     def receives(self) -> SideName:
@@ -71,7 +75,7 @@ async def start_child(services: Services, call: CallContext, wish: Wish) -> Tool
         parent_communication=_communication(config),
     )
     call.children.append(entry)
-    waiting = _send(call, new, text, files, entry)
+    waiting = _send(call, new, text, files, entry, waits=config.blocking and not wish.is_late)
     if waiting is not None:
         return waiting
     return ToolOutput(
@@ -87,7 +91,7 @@ async def write_to_child(
     text = checked_text(message, (), services.limits.message_characters)
     files = await handed_over(services, call, paths, entry.reference)
     call.children.append(ChildUpdate(reference=entry.reference, lifecycle="running"))
-    waiting = _send(call, entry.reference, text, files, entry)
+    waiting = _send(call, entry.reference, text, files, entry, waits=entry.is_blocking)
     if waiting is not None:
         return waiting
     return ToolOutput(text=f"Sent to {entry.reference}. {_what_follows(entry)}")
@@ -137,7 +141,9 @@ def _new_child(call: CallContext, wish: Wish, child: AgentId, named: str) -> New
         parent_side=wish.side,
     )
     arguments = clean_json(dict(wish.arguments))
-    state = structs.replace(new.state, name=named, child=terms, arguments=arguments)
+    state = structs.replace(
+        new.state, name=named, child=terms, arguments=arguments, env=dict(wish.env)
+    )
     return structs.replace(new, state=state)
 
 
@@ -159,11 +165,13 @@ def _send(
     text: str,
     files: list[FileReference],
     entry: ChildEntry,
+    *,
+    waits: bool,
 ) -> Pending | None:
     """Post the message; a blocking child's outcome is the result of the call."""
     reply_to = None
     trail = call.trail
-    if entry.is_blocking:
+    if waits:
         reply_to = ReplyTo(agent_id=call.agent_id, call=call.call_id, mode="child")
         waiting = [*trail.agents, call.agent_id]
         trail = Trail(agents=waiting, definitions=chain_of(call), hops=trail.hops)

@@ -140,6 +140,7 @@ async def create(call: Call[Nothing, NewAgent]) -> Response:
         name=None if body.name is None else _checked_name(body.name),
         attributes=None if body.attributes is None else _checked_attributes(body.attributes),
         descriptor=None if body.descriptor is None else _descriptor(body.descriptor),
+        env=body.env,
     )
     return answer(agent_detail(call.engine, agent), 201, {"Location": f"/api/agents/{agent.id}"})
 

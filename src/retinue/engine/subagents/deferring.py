@@ -1,0 +1,224 @@
+"""Subagents whose variables are missing: asked for, kept, and begun when the values come."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from datetime import datetime, timedelta
+
+import msgspec
+from msgspec import structs
+
+from retinue.agents.children import registered
+from retinue.agents.deferral import Deferral
+from retinue.agents.state import Turn
+from retinue.definitions.definition import Definition
+from retinue.engine.collaboration.services import Services
+from retinue.engine.environment import Variables
+from retinue.engine.prompting import Plan
+from retinue.engine.subagents.starting import Wish, start_child
+from retinue.engine.tooling import CallContext
+from retinue.engine.variable_graph import scoped_variables
+from retinue.engine.warm import Draft, Provide, Warm
+from retinue.errors import NotFoundError, RefusedError
+from retinue.ids import AgentId, OwnerId, RequestId, derived_agent_id, new_request_id
+from retinue.messages import clean_json
+from retinue.stores.port import Agent
+from retinue.tools.port import Tool, ToolOutput
+
+ERROR_CODE = "subagent_env_required"
+OPEN_FOR = timedelta(hours=24)
+MOST_OPEN = 20
+
+
+def defer(services: Services, call: CallContext, wish: Wish) -> ToolOutput | None:
+    """Keep the wish and say what is missing, if anything is: the call fails with that."""
+    required = required_names(services, call.owner, wish.target, call.tools)
+    missing = missing_names(services, call.owner, wish.target, required, given=())
+    if not missing:
+        return None
+    now = call.clock.now()
+    kept = [one for one in call.state.deferred if one.is_open(now)]
+    deferral = next((one for one in kept if _is_same(one, wish)), None)
+    if deferral is None:
+        if len(kept) >= MOST_OPEN:
+            raise RefusedError(f"{MOST_OPEN} subagents wait for their variables already")
+        deferral = _deferral(call, wish, required, now)
+        call.deferred.append(deferral)
+    return ToolOutput(text=_told(call.agent_id, deferral, missing), is_error=True)
+
+
+def required_names(
+    services: Services, owner: OwnerId, target: Definition, tools: Mapping[str, Tool]
+) -> list[str]:
+    """The variables that each child of this definition has to be given."""
+    value = _child(services, owner, target).get
+    found = scoped_variables(target, services.catalog, tools, value)
+    return [one.name for one in found if one.is_required]
+
+
+def missing_names(
+    services: Services,
+    owner: OwnerId,
+    target: Definition,
+    required: Sequence[str],
+    given: Sequence[str],
+) -> list[str]:
+    """Those that have no value yet; what the parent itself was given does not count."""
+    sides = [_child(services, owner, target)]
+    if target.side_b is not None:
+        sides.append(replace(sides[0], prompt=target.side_b.prompt))
+    has_value = {name for name in required if any(side.scope(name) for side in sides)}
+    return [name for name in required if name not in has_value and name not in given]
+
+
+def open_deferral(agent: Agent | Warm, request_id: RequestId, now: datetime) -> Deferral:
+    for one in agent.state.deferred:
+        if one.id == request_id and one.is_open(now):
+            return one
+    raise NotFoundError(f"there is no open request {request_id[:64]!r} for variables")
+
+
+class Deferred:
+    """Requests for variables, as doors see them, and what their answers begin."""
+
+    def __init__(self, services: Services) -> None:
+        self._services = services
+
+    def missing(self, agent: Agent, deferral: Deferral, given: Sequence[str]) -> list[str]:
+        target = self._services.catalog.definition(deferral.config.name)
+        return missing_names(self._services, agent.owner, target, deferral.required, given)
+
+    async def begin(self, draft: Draft, warm: Warm, plan: Plan, order: Provide) -> None:
+        """Write the child down as its creation was asked for; whoever comes second finds nothing.
+
+        Its result reaches the parent as a message: the call that asked has failed long ago.
+        """
+        services = self._services
+        deferral = open_deferral(warm, order.request_id, draft.at)
+        target = services.catalog.definition(deferral.config.name)
+        value = _child(services, warm.owner, target).get
+        scoped = scoped_variables(target, services.catalog, plan.known, value)
+        names = frozenset(one.name for one in scoped)
+        env = services.environment.handed_down(
+            warm.id, warm.state.env, deferral.child, without=names
+        )
+        wish = Wish(
+            config=deferral.config,
+            target=target,
+            side=deferral.side,
+            message=deferral.message,
+            name=deferral.name,
+            attachments=deferral.attachments,
+            arguments=deferral.arguments,
+            env={**env, **order.env},
+            is_late=True,
+        )
+        call = _late_call(services, warm, plan, deferral, draft.at)
+        await start_child(services, call, wish)
+        draft.creates += call.creates
+        draft.posts += [*call.posts, *call.notices]
+        draft.state = structs.replace(
+            draft.state,
+            deferred=[one for one in draft.state.deferred if one.id != deferral.id],
+            children=registered(draft.state.children, call.children),
+        )
+
+
+def inherited(services: Services, call: CallContext, target: Definition) -> dict[str, str]:
+    """What a child that is made at once begins with, of its parent's own variables."""
+    parent = call.state.env
+    if not parent:
+        return {}
+    value = _child(services, call.owner, target).get
+    scoped = scoped_variables(target, services.catalog, call.tools, value)
+    names = frozenset(one.name for one in scoped)
+    child = derived_agent_id(call.idempotency_key)
+    return services.environment.handed_down(call.agent_id, parent, child, without=names)
+
+
+def _child(services: Services, owner: OwnerId, target: Definition) -> Variables:
+    """The variables of a child that was given nothing."""
+    return Variables(
+        environment=services.environment,
+        agent_id=AgentId(""),
+        owner=owner,
+        own={},
+        definition=target,
+        prompt=target.side_a.prompt,
+    )
+
+
+def _deferral(call: CallContext, wish: Wish, required: list[str], now: datetime) -> Deferral:
+    request_id = new_request_id()
+    return Deferral(
+        id=request_id,
+        call=call.call_id,
+        child=derived_agent_id(request_id),
+        config=wish.config,
+        side=wish.side,
+        message=wish.message,
+        name=wish.name,
+        attachments=list(wish.attachments),
+        arguments=clean_json(dict(wish.arguments)),
+        trail=call.turn.trail,
+        required=required,
+        asked_at=now,
+        expires_at=now + OPEN_FOR,
+    )
+
+
+def _is_same(deferral: Deferral, wish: Wish) -> bool:
+    asked = (wish.config, wish.side, wish.message, wish.name, list(wish.attachments))
+    kept = (
+        deferral.config,
+        deferral.side,
+        deferral.message,
+        deferral.name,
+        deferral.attachments,
+    )
+    return asked == kept and deferral.arguments == clean_json(dict(wish.arguments))
+
+
+def _told(parent: AgentId, deferral: Deferral, missing: Sequence[str]) -> str:
+    told = {
+        "error_code": ERROR_CODE,
+        "message": (
+            f"The subagent {deferral.config.name!r} needs values that only its owner can give: "
+            f"{', '.join(missing)}. Ask them to fill in the form or to post to the endpoint; the "
+            "subagent then begins by itself, and its result reaches you as a message. Do not ask "
+            "for the values in the conversation."
+        ),
+        "request_id": deferral.id,
+        "endpoint": endpoint_of(parent, deferral.id),
+        "agent": deferral.config.name,
+        "required": deferral.required,
+        "missing": list(missing),
+    }
+    return msgspec.json.encode(told).decode()
+
+
+def endpoint_of(parent: AgentId, request_id: RequestId) -> str:
+    return f"/threads/{parent}/variables/{request_id}"
+
+
+def _late_call(
+    services: Services, warm: Warm, plan: Plan, deferral: Deferral, at: datetime
+) -> CallContext:
+    """The call as if it went on now: the same key gives the same child."""
+    return CallContext(
+        agent_id=warm.id,
+        owner=warm.owner,
+        definition=warm.definition,
+        call_id=deferral.call,
+        descriptor=warm.descriptor,
+        idempotency_key=deferral.id,
+        trees=services.trees,
+        grants=warm.state.grants,
+        turn=Turn(items=[], first_seq=0, started_at=at, trail=deferral.trail),
+        state=warm.state,
+        plan=plan,
+        tool=deferral.config.name,
+        tools=plan.known,
+        environment=services.environment,
+        show=lambda _: None,
+        clock=services.clock,
+    )

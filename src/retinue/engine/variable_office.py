@@ -1,0 +1,208 @@
+"""Where people see and set variables: names in and out, values only in."""
+
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from datetime import datetime
+
+from msgspec import Struct
+
+from retinue.clock import Clock
+from retinue.definitions.catalog import Catalog
+from retinue.definitions.definition import Definition
+from retinue.definitions.prompt import Variable
+from retinue.engine.environment import Environment, Scope, Variables, check_name, check_room
+from retinue.engine.following import Following
+from retinue.engine.subagents.deferring import Deferred, open_deferral
+from retinue.engine.variable_graph import all_variables, scoped_variables
+from retinue.engine.warm import AgentPatch, Change, Order, Provide
+from retinue.errors import NotFoundError, RetinueError, UsageError
+from retinue.ids import AgentId, OwnerId, RequestId
+from retinue.stores.port import Agent, Store
+from retinue.tools.port import Toolbox
+
+GiveOrder = Callable[[OwnerId, AgentId, Order], Awaitable[bool]]
+
+
+class VariableView(Struct, frozen=True, kw_only=True, rename="camel"):
+    """A variable as doors show it: never its value."""
+
+    name: str
+    type: str = "secret"
+    is_required: bool = False
+    is_scoped: bool = False
+    is_declared: bool = False
+    description: str = ""
+    scope: Scope | None = None  # where the value that counts was set; None = nowhere
+
+
+class VariableRequestView(Struct, frozen=True, kw_only=True):
+    """What a subagent has to be given before it begins; names of fields as the seed has them."""
+
+    request_id: str
+    parent_thread_id: str
+    agent: str
+    required: list[str]
+    missing: list[str]
+    expires_at: datetime
+
+
+class VariableOffice:
+    """Lists and sets the variables of accounts and agents."""
+
+    def __init__(  # noqa: PLR0913  its parts, all by name
+        self,
+        *,
+        deferred: Deferred,
+        clock: Clock,
+        environment: Environment,
+        store: Store,
+        catalog: Catalog,
+        toolbox: Toolbox,
+        following: Following,
+        order: GiveOrder,
+    ) -> None:
+        self._environment = environment
+        self._store = store
+        self._catalog = catalog
+        self._toolbox = toolbox
+        self._following = following
+        self._order = order
+        self._deferred = deferred
+        self._clock = clock
+
+    # -- accounts
+
+    async def of_account(self, owner: OwnerId) -> Sequence[VariableView]:
+        await self._environment.load()
+        return [
+            VariableView(name=name, scope="account")
+            for name in sorted(self._environment.account(owner))
+        ]
+
+    async def set_account(self, owner: OwnerId, name: str, value: str) -> None:
+        await self._environment.load()
+        await self._environment.set_account(owner, name, value)
+
+    async def unset_account(self, owner: OwnerId, name: str) -> None:
+        await self._environment.load()
+        if not await self._environment.unset_account(owner, name):
+            raise NotFoundError(f"your account has no variable {name[:100]!r}")
+
+    # -- agents
+
+    async def of_agent(self, owner: OwnerId, agent_id: AgentId) -> Sequence[VariableView]:
+        """What the agent's definition declares, and what is set for it beside that."""
+        agent = await self._store.agent(owner, agent_id)
+        await self._environment.load()
+        definition, variables = await self._known(agent)
+        declared: Mapping[str, Variable] = {}
+        if definition is not None and variables is not None:
+            tools = await self._toolbox.tools()
+            found = all_variables(definition, self._catalog, tools, variables.get)
+            declared = {one.name: one for one in found}
+        names = sorted({*declared, *agent.state.env})
+        return [_view(name, declared.get(name), _scope(variables, agent, name)) for name in names]
+
+    async def set_agent(
+        self, owner: OwnerId, agent_id: AgentId, values: Mapping[str, str | None]
+    ) -> None:
+        """Set an agent's own variables, None takes one away; its children get just these changes.
+
+        A child does not get what is scoped in its own graph: that it has to be given itself.
+        """
+        agent = await self._store.agent(owner, agent_id)
+        for name, value in values.items():
+            if value is None:
+                check_name(name)
+                if name not in agent.state.env:
+                    raise NotFoundError(f"the agent has no variable {name!r}")
+        check_room({*agent.state.env, *values})
+        await self._change(agent, values)
+
+    # -- subagents that wait for theirs
+
+    async def request(
+        self, owner: OwnerId, parent: AgentId, request_id: RequestId
+    ) -> VariableRequestView:
+        agent = await self._store.agent(owner, parent)
+        deferral = open_deferral(agent, request_id, self._clock.now())
+        await self._environment.load()
+        await self._following.definitions()
+        return VariableRequestView(
+            request_id=deferral.id,
+            parent_thread_id=parent,
+            agent=deferral.config.name,
+            required=deferral.required,
+            missing=self._deferred.missing(agent, deferral, ()),
+            expires_at=deferral.expires_at,
+        )
+
+    async def provide(
+        self, owner: OwnerId, parent: AgentId, request_id: RequestId, values: Mapping[str, str]
+    ) -> AgentId:
+        """Give a subagent its variables and begin it, once; tells its id.
+
+        Raises `UsageError` while some are missing: then the request stays open and nothing is kept.
+        """
+        agent = await self._store.agent(owner, parent)
+        deferral = open_deferral(agent, request_id, self._clock.now())
+        await self._environment.load()
+        await self._following.definitions()
+        given = {name: value for name, value in values.items() if value}
+        missing = self._deferred.missing(agent, deferral, list(given))
+        if missing:
+            raise UsageError(
+                f"these variables are still missing: {', '.join(missing)}",
+                details={"missing": missing, "required": deferral.required},
+            )
+        sealed = self._environment.sealed_for(deferral.child, given)
+        await self._order(owner, parent, Provide(request_id=request_id, env=sealed))
+        return deferral.child
+
+    async def _change(self, agent: Agent, values: Mapping[str, str | None]) -> None:
+        given = {name: value for name, value in values.items() if value is not None}
+        sealed: dict[str, str | None] = dict.fromkeys(values)
+        sealed |= self._environment.sealed_for(agent.id, given)
+        await self._order(agent.owner, agent.id, Change(patch=AgentPatch(env=sealed)))
+        for child in await self._store.children(agent.owner, agent.id):
+            if child.lifecycle == "active":
+                scoped = await self._scoped(child)
+                passed = {name: value for name, value in values.items() if name not in scoped}
+                if passed:
+                    await self._change(child, passed)
+
+    async def _scoped(self, child: Agent) -> frozenset[str]:
+        definition, variables = await self._known(child)
+        if definition is None or variables is None:
+            return frozenset()
+        tools = await self._toolbox.tools()
+        found = scoped_variables(definition, self._catalog, tools, variables.get)
+        return frozenset(one.name for one in found)
+
+    async def _known(self, agent: Agent) -> tuple[Definition | None, Variables | None]:
+        await self._following.definitions()
+        try:
+            definition = self._catalog.definition(agent.definition)
+        except RetinueError:
+            return None, None
+        prompt = definition.side_a.prompt
+        return definition, self._environment.of(agent, definition, prompt)
+
+
+def _view(name: str, declared: Variable | None, scope: Scope | None) -> VariableView:
+    if declared is None:
+        return VariableView(name=name, scope=scope)
+    return VariableView(
+        name=name,
+        type=declared.type,
+        is_required=declared.is_required,
+        is_scoped=declared.is_scoped,
+        is_declared=True,
+        description=declared.description,
+        scope=scope,
+    )
+
+
+def _scope(variables: Variables | None, agent: Agent, name: str) -> Scope | None:
+    if variables is not None:
+        return variables.scope(name)
+    return "thread" if name in agent.state.env else None
