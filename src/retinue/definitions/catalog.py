@@ -29,6 +29,7 @@ KnownTools = Collection[str] | Callable[[], Collection[str]] | None
 """Names or patterns of tools; None when references to tools are not to be checked."""
 
 DEFAULT_MODEL_FILE = "retinue.toml"
+AGENTS_FOLDER = "agents"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -259,6 +260,7 @@ class Catalog:
             problems=(
                 *everything.problems,
                 *self._shelved.problems,
+                *self._missing_agents(own),
                 *self._default_model_problems(),
             ),
         )
@@ -296,6 +298,16 @@ class Catalog:
             return self._model_problems[name]
 
         return problem
+
+    def _missing_agents(self, own: Generation) -> list[LoadProblem]:
+        """Warn where the built-in agent, which may use every tool, stands in for deleted ones."""
+        if not own.is_empty or not (self._project.directory / AGENTS_FOLDER).is_dir():
+            return []
+        message = (
+            f"no file here defines an agent, so the built-in {BUILTIN_NAME!r} answers, with every"
+            " tool; put your definitions back, or write one with `retinue init`"
+        )
+        return [LoadProblem(file=AGENTS_FOLDER, message=message, severity="warning")]
 
     def _default_model_problems(self) -> list[LoadProblem]:
         problem = self._model_problem()

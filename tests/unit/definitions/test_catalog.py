@@ -39,6 +39,26 @@ def test_the_assistant_goes_when_there_is_a_definition_and_comes_back(project: P
     assert names(catalog) == ["assistant"]
 
 
+def test_an_assistant_that_stands_in_for_deleted_definitions_is_warned_of(
+    project: Project,
+) -> None:
+    """It may use every tool, and the agents of that name are its own from then on."""
+    project.write("agents/assistant.toml", "toolAllowlist = []")
+    catalog = project.catalog()
+    assert warnings(catalog) == []
+
+    project.delete("agents/assistant.toml")
+    project.refresh(catalog)
+    assert catalog.definition("assistant").tool_allowlist is None
+    (warning,) = warnings(catalog)
+    assert str(warning).startswith("agents: no file here defines an agent")
+    assert "the built-in 'assistant' answers, with every tool" in str(warning)
+
+    project.write("agents/assistant.toml", "toolAllowlist = []")
+    project.refresh(catalog)
+    assert warnings(catalog) == []
+
+
 @pytest.mark.parametrize("text", ['toolAllowlist = "nothing"', "= not even TOML"])
 def test_an_unscoped_assistant_does_not_stand_in_for_a_definition_that_fails(
     project: Project, text: str

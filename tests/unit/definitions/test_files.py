@@ -298,14 +298,16 @@ def test_an_allowlist_left_empty_in_front_matter_is_pointed_out(project: Project
     "name", ["agents/.hidden.toml", "agents/_draft.toml", "agents/README.md", "agents/deep/a.toml"]
 )
 def test_files_that_are_no_definitions_are_left_alone(project: Project, name: str) -> None:
+    project.write("agents/real.toml", "")
     project.write(name, "= nonsense")
     catalog = project.catalog()
 
     assert catalog.errors() == ()
-    assert [one.name for one in catalog.definitions()] == ["assistant"]
+    assert [one.name for one in catalog.definitions()] == ["real"]
 
 
 def test_a_file_with_a_suffix_that_is_not_read_is_pointed_out(project: Project) -> None:
+    project.write("agents/real.toml", "")
     project.write("agents/a.yaml", "name: a")
     project.write("prompts/b.toml", "")
 
@@ -316,6 +318,7 @@ def test_a_file_with_a_suffix_that_is_not_read_is_pointed_out(project: Project) 
 
 
 def test_other_keys_of_a_collection_are_pointed_out(project: Project) -> None:
+    project.write("agents/real.toml", "")
     project.write("agents/all.json", '{"agents": [], "plugins": {}}')
 
     assert project.problems() == [

@@ -4,6 +4,7 @@ import asyncio
 
 import pytest
 
+from retinue.agents.inbox import Sender
 from retinue.engine.tooling import HAPPENED, UNKNOWN_AT_THE_END, UNKNOWN_OUTCOME
 from retinue.errors import RateLimitedError
 from retinue.messages import ToolRecord
@@ -14,7 +15,7 @@ from retinue.testing.kit import Kit
 from retinue.tools.function import tool
 from retinue.tools.port import Effect, Tool, ToolContext
 from tests.unit.engine.conftest import Start
-from tests.unit.engine.support import Gate, calls, counted_tool, gated, tool_then_answer
+from tests.unit.engine.support import Gate, calls, counted_tool, gated, last_said, tool_then_answer
 
 
 class Effects:
@@ -178,6 +179,70 @@ async def test_a_message_that_kills_the_process_three_times_fails_and_the_next_o
     assert "died 3 times" in outcome.reply
     gate.opened.set()
     assert (await kit.ask(agent, "harmless")).item.fate == "answered"
+
+
+async def test_every_message_in_a_turn_that_kills_the_process_gets_its_fate_and_reply(
+    start: Start,
+) -> None:
+    """The second one steered the turn before it turned out to be poison."""
+    steered, gate = Gate(), Gate()
+
+    async def work() -> str:
+        """Work."""
+        await steered()
+        return "worked"
+
+    def reply(request: ModelRequest) -> Answer:
+        match len(request.messages):
+            case 1:
+                return calls("work")
+            case 3 | 4:
+                return Reply(text="x", before=gate)
+            case _:
+                return "fine"
+
+    kit = await start(reply, tools=[tool(name="work", effect="pure")(work).as_tool()])
+    agent = await kit.agent()
+    first = await kit.post(agent, "poison")
+    await steered.reached.wait()
+    second = await kit.post(agent, "on the way")
+    steered.opened.set()
+    for _ in range(3):
+        await gate.reached.wait()
+        gate.reached.clear()
+        await kit.crash()
+    for receipt in (first, second):
+        outcome = await kit.outcome(receipt)
+        assert outcome.item.fate == "failed"
+        assert "died 3 times" in outcome.reply
+    said = [kind for kind in await kit.kinds(agent) if kind.startswith("user")]
+    assert said == ["user poison", "user on the way"]
+    gate.opened.set()
+    assert (await kit.ask(agent, "harmless")).item.fate == "answered"
+
+
+async def test_each_message_of_a_burst_that_kills_the_process_is_told_in_its_chat(
+    start: Start,
+) -> None:
+    gate = Gate()
+
+    def reply(request: ModelRequest) -> Answer:
+        return "fine" if "harmless" in last_said(request) else Reply(text="x", before=gate)
+
+    kit = await start(reply, limits={"coalesce_window_ms": 50})
+    agent = await kit.agent()
+    chatting = Sender(type="user", id="ada", connector="chat")
+    burst = [await kit.post(agent, f"m{n}", sender=chatting) for n in range(3)]
+    for _ in range(3):
+        await gate.reached.wait()
+        gate.reached.clear()
+        await kit.crash()
+    outcomes = [await kit.outcome(receipt) for receipt in burst]
+    assert [outcome.item.fate for outcome in outcomes] == ["failed"] * 3
+    assert len({outcome.reply for outcome in outcomes}) == 1
+    assert "died 3 times" in outcomes[0].reply
+    gate.opened.set()
+    assert (await kit.ask(agent, "harmless")).reply == "fine"
 
 
 async def test_a_tool_that_kills_the_process_ends_too_though_the_model_insists(
