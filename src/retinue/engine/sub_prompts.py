@@ -60,7 +60,7 @@ class SubPrompts:
         for entry in caller.tools or ():
             if isinstance(entry, SubPromptEntry) and is_on(entry.optional, definition, caller):
                 try:
-                    prompt = self._catalog.prompt(entry.name)
+                    prompt = self._catalog.prompt(entry.key)
                 except NotFoundError:
                     continue  # its file failed after the caller's was loaded
                 tools[entry.name] = self._tool(entry, prompt)

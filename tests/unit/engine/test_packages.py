@@ -13,6 +13,7 @@ from retinue.ids import LOCAL_OWNER
 from retinue.messages import ToolMessage
 from retinue.models.port import ModelRequest
 from retinue.models.scripted import Answer, Call, Reply, ScriptedModel
+from retinue.stores.port import Agent
 from retinue.testing.kit import PATIENCE_SECONDS
 from tests.acceptance.packing import written
 from tests.unit.engine.support import last_said
@@ -27,11 +28,16 @@ def manifest(name: str, entry: str) -> str:
 
 
 def obedient(request: ModelRequest) -> Answer:
-    """Call the tool that the message names, with its second word as the agent to ask."""
+    """Call the tool that the message names, with its second word as the agent to ask.
+
+    Asked with no arguments, tell the prompt.
+    """
     last = request.messages[-1]
     if isinstance(last, ToolMessage):
         return Reply(text=last.text)
     name, _, target = last_said(request).partition(" ")
+    if name == "{}":
+        return Reply(text=request.system.partition("\n")[0])
     if not name.isidentifier():
         return Reply(text="heard")
     arguments: dict[str, Any] = {"agentId": target, "content": "Well?"} if target else {}
@@ -50,7 +56,10 @@ async def opened(folder: Path, files: dict[str, str]) -> AsyncGenerator[App]:
 
 
 async def asked(app: App, definition: str, text: str) -> str:
-    agent = await app.engine.create(LOCAL_OWNER, definition)
+    return await said_to(app, await app.engine.create(LOCAL_OWNER, definition), text)
+
+
+async def said_to(app: App, agent: Agent, text: str) -> str:
     receipt = await app.engine.post(LOCAL_OWNER, agent.id, text)
     outcome = await app.engine.outcome(LOCAL_OWNER, receipt.item.id, wait_seconds=PATIENCE_SECONDS)
     return outcome.reply or ""
@@ -100,6 +109,30 @@ async def test_agents_ask_only_those_of_their_package(tmp_path: Path) -> None:
             assert f"there is no agent {private!r}" in told
             with pytest.raises(NotFoundError):
                 await app.engine.create(LOCAL_OWNER, private)
+
+
+async def test_prompts_and_agents_that_are_called_are_those_of_the_package(tmp_path: Path) -> None:
+    listing = '[sideA]\nprompt = "main"'
+    prompts = {
+        "main.md": "---\ntools: [polish, pass_on]\n---\nMain.",
+        "polish.md": "---\ntools: []\n---\nPolish inside.",
+        "passed.md": "---\ntools: [polish]\n---\nPassed.",
+    }
+    files = {
+        "agents/boss.toml": "",
+        "prompts/polish.md": "Polish outside.",
+        "packages/team/retinue-package.toml": manifest("team", "lead"),
+        "packages/team/agents/lead.toml": listing,
+        "packages/team/agents/pass_on.toml": 'exposeAsTool = true\ndescription = "p"\n'
+        '[sideA]\nprompt = "passed"',
+        **{f"packages/team/prompts/{name}": text for name, text in prompts.items()},
+    }
+    async with opened(tmp_path, files) as app:
+        assert await asked(app, "lead", "polish") == "Polish inside."
+        agent = await app.engine.create(LOCAL_OWNER, "lead")
+        await said_to(app, agent, "pass_on")
+        assert (await app.store.agent(LOCAL_OWNER, agent.id)).definition == "team/pass_on"
+        assert await said_to(app, agent, "polish") == "Polish inside."
 
 
 async def test_a_broken_tool_file_of_a_package_is_told_by_its_name(tmp_path: Path) -> None:
