@@ -8,7 +8,8 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from retinue.definitions import HookBlocked, define_agent, define_hook, define_prompt
+    from retinue.definitions.declared import HookBlocked
+    from retinue.definitions.declaring import define_agent, define_hook, define_prompt
     from retinue.tools.defining import define_tool
     from retinue.tools.function import tool
     from retinue.tools.port import ToolContext
@@ -27,11 +28,11 @@ __all__ = [
 ]
 
 _HOMES = {
-    "HookBlocked": "retinue.definitions",
+    "HookBlocked": "retinue.definitions.declared",
     "ToolContext": "retinue.tools.port",
-    "define_agent": "retinue.definitions",
-    "define_hook": "retinue.definitions",
-    "define_prompt": "retinue.definitions",
+    "define_agent": "retinue.definitions.declaring",
+    "define_hook": "retinue.definitions.declaring",
+    "define_prompt": "retinue.definitions.declaring",
     "define_tool": "retinue.tools.defining",
     "tool": "retinue.tools.function",
 }

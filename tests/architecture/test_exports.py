@@ -4,7 +4,8 @@ import subprocess
 import sys
 
 import retinue
-from retinue.definitions import HookBlocked, define_agent, define_hook, define_prompt
+from retinue.definitions.declared import HookBlocked
+from retinue.definitions.declaring import define_agent, define_hook, define_prompt
 from retinue.tools.defining import define_tool
 from retinue.tools.function import tool
 from retinue.tools.port import ToolContext

@@ -1,6 +1,8 @@
-"""What Python files of a project bring beside definitions and prompts: hooks and tools."""
+"""What Python files of a project declare, and how it reaches whoever reads them."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Generator, Mapping, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass
 from typing import Any, Literal, get_args
 
@@ -48,3 +50,36 @@ class DeclaredTool:
     tool: object
     file: str = ""
     line: int | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Declaration:
+    """One call of `define_agent` or `define_prompt`."""
+
+    kind: Literal["definition", "prompt"]
+    fields: Mapping[str, object]
+    line: int | None
+
+
+Declared = Declaration | Hook | DeclaredTool
+_collected: ContextVar["list[Declared] | None"] = ContextVar("collected", default=None)
+
+
+def collect(declared: Declared) -> bool:
+    """Give something to whoever reads the file that is being run; False when nobody does."""
+    collected = _collected.get()
+    if collected is None:
+        return False
+    collected.append(declared)
+    return True
+
+
+@contextmanager
+def collecting() -> Generator[list[Declared]]:
+    """Collect what the code that runs here declares."""
+    declared: list[Declared] = []
+    token = _collected.set(declared)
+    try:
+        yield declared
+    finally:
+        _collected.reset(token)

@@ -4,35 +4,27 @@ import os
 import re
 import sys
 import traceback
-from collections.abc import Callable, Generator, Mapping
-from contextlib import contextmanager
-from contextvars import ContextVar
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Mapping
+from dataclasses import replace
 from hashlib import blake2b
 from pathlib import Path
 from types import ModuleType
 from typing import Any, Literal
 
-from retinue.definitions.declared import HOOK_KINDS, DeclaredTool, Hook
+from retinue.definitions.declared import (
+    HOOK_KINDS,
+    Declaration,
+    Declared,
+    Hook,
+    collect,
+    collecting,
+)
 from retinue.definitions.shapes import DefinitionShape, PromptShape
 from retinue.errors import DefinitionError
 from retinue.settings.keys import did_you_mean
 from retinue.settings.shapes import Shape, tidy
 
 _HOOK_ID = re.compile(r"[a-z][a-z0-9_]{0,63}")
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Declaration:
-    """One call of `define_agent` or `define_prompt`."""
-
-    kind: Literal["definition", "prompt"]
-    fields: Mapping[str, object]
-    line: int | None
-
-
-Declared = Declaration | Hook | DeclaredTool
-_collected: ContextVar["list[Declared] | None"] = ContextVar("collected", default=None)
 
 
 def define_agent(**fields: object) -> Declaration:
@@ -69,24 +61,6 @@ def _hook(kind: str, id: str, execute: Callable[..., Any], line: int) -> Hook:
     return Hook(kind=kind, id=id, execute=execute, line=line)
 
 
-def collect(declared: Declared) -> None:
-    """Give something to whoever reads the file that is being run; nobody, elsewhere."""
-    collected = _collected.get()
-    if collected is not None:
-        collected.append(declared)
-
-
-@contextmanager
-def collecting() -> Generator[list[Declared]]:
-    """Collect what the code that runs here declares."""
-    declared: list[Declared] = []
-    token = _collected.set(declared)
-    try:
-        yield declared
-    finally:
-        _collected.reset(token)
-
-
 def run_declarations(source: bytes, path: Path, file: str) -> tuple[Declared, ...]:
     """Run a Python file and collect what it declares; whatever it raises is a `DefinitionError`."""
     name = f"retinue_project_{blake2b(os.fsencode(path), digest_size=8).hexdigest()}"
@@ -116,9 +90,8 @@ def _declare(
     caller = sys._getframe(2)  # pyright: ignore[reportPrivateUsage]
     file, line = caller.f_code.co_filename, caller.f_lineno
     declaration = Declaration(kind=kind, fields=fields, line=line)
-    if _collected.get() is not None:
-        collect(declaration)  # whoever reads the file looks at its fields, all of them
-        return declaration
+    if collect(declaration):
+        return declaration  # whoever reads the file looks at its fields, all of them
     for unknown in tidy(shape, fields).unknown:
         raise DefinitionError(unknown.message, file=file, field=unknown.path, line=line)
     return declaration

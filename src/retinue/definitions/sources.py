@@ -7,8 +7,8 @@ from typing import Literal, TypeGuard, cast
 
 import msgspec
 
-from retinue.definitions.declared import DeclaredTool, Hook
-from retinue.definitions.declaring import Declaration, run_declarations
+from retinue.definitions.declared import Declaration, DeclaredTool, Hook
+from retinue.definitions.declaring import run_declarations
 from retinue.definitions.formats import READERS, Table, read_markdown
 from retinue.definitions.shapes import DefinitionShape, PromptShape
 from retinue.definitions.shelf import Place

@@ -8,8 +8,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, cast
 
-from retinue.definitions.declared import DeclaredTool
-from retinue.definitions.declaring import collect
+from retinue.definitions.declared import DeclaredTool, collect
 from retinue.definitions.prompt import Variable
 from retinue.errors import DefinitionError
 from retinue.messages import FileReference

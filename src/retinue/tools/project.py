@@ -13,8 +13,7 @@ from importlib.util import module_from_spec, spec_from_loader
 from pathlib import Path, PurePosixPath
 from types import CodeType, ModuleType
 
-from retinue.definitions.declared import DeclaredTool
-from retinue.definitions.declaring import Declared, collecting
+from retinue.definitions.declared import Declared, DeclaredTool, collecting
 from retinue.errors import DefinitionError
 from retinue.problems import LoadProblem
 from retinue.tools.defining import DefinedTool

@@ -4,8 +4,9 @@ import asyncio
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
-from retinue.definitions import Catalog, Definition, LoadProblem
-from retinue.definitions.catalog import KnownTools
+from retinue.definitions.catalog import Catalog, KnownTools
+from retinue.definitions.definition import Definition
+from retinue.problems import LoadProblem
 
 
 class ManualClock:

@@ -7,8 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from retinue.definitions import Catalog
-from retinue.definitions.catalog import KnownModels
+from retinue.definitions.catalog import Catalog, KnownModels
 from retinue.errors import NotFoundError
 from tests.unit.definitions.project import Project, errors, warnings
 

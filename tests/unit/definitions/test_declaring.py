@@ -2,7 +2,7 @@
 
 import pytest
 
-from retinue.definitions import define_agent, define_prompt
+from retinue.definitions.declaring import define_agent, define_prompt
 from retinue.errors import DefinitionError
 from tests.unit.definitions.project import Project, errors
 

@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import pytest
 
-from retinue.definitions import Definition
+from retinue.definitions.definition import Definition
 from tests.unit.definitions.project import Project
 
 FIELDS = {

@@ -2,7 +2,7 @@
 
 import pytest
 
-from retinue.definitions import Catalog
+from retinue.definitions.catalog import Catalog
 from retinue.definitions.prompt import FunctionEntry, HandoffEntry, SubPromptEntry
 from retinue.definitions.subagent import SubagentConfig
 from retinue.errors import NotFoundError

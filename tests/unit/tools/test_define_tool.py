@@ -6,7 +6,7 @@ import pytest
 from pydantic import BaseModel
 
 from retinue.clock import SystemClock
-from retinue.definitions import Catalog
+from retinue.definitions.catalog import Catalog
 from retinue.errors import DefinitionError, UsageError
 from retinue.tools.declared import DeclaredToolbox
 from retinue.tools.defining import DefinedTool, define_tool
