@@ -60,6 +60,17 @@ def terminal(project: Path, agent: str) -> Terminal:
 # -- commands
 
 
+def test_whoever_waits_for_an_answer_is_told_that_they_are_asked_something(project: Path) -> None:
+    """Without a server nobody could decide while the command holds the data, so it ends."""
+    done = retinue("send", "asker", NETWORK, "--wait", project=project)
+    assert done.code == 1
+    (request,) = look("permissions", "--json", project=project).json()["requests"]
+    assert f"It waits for your decision. See: retinue permissions {request['id']}" in done.err
+    assert look("allow", request["id"], project=project).code == 0
+    with serving(project):
+        assert "Granted" in last_words(project, "asker")
+
+
 def test_a_permission_is_listed_shown_whole_and_allowed_once(served: Path) -> None:
     assert "No agent waits" in look("permissions", project=served).out
     request = asked(served, "asker", NETWORK)

@@ -12,7 +12,7 @@ from retinue.cli.reading import readable_stdin
 if TYPE_CHECKING:
     from retinue.cli.client import Admission, Client, MessageView
 
-_LONGEST_WAIT_SECONDS = 30.0  # of one request; a longer wait is several
+_LONGEST_WAIT_SECONDS = 2.0  # of one request; in between, people are told what they are asked
 
 
 def send(
@@ -50,12 +50,14 @@ def send(
 
 
 async def _outcome(client: "Client", admission: "Admission", seconds: float) -> "MessageView":
+    """Wait for the end; without a server not for a decision, which nobody could make meanwhile."""
     import asyncio
 
     from retinue.agents.fate import FINAL
 
     loop = asyncio.get_running_loop()
     deadline = loop.time() + seconds
+    told: set[str] = set()
     while True:
         left = max(deadline - loop.time(), 0)
         message = await client.message(
@@ -63,7 +65,11 @@ async def _outcome(client: "Client", admission: "Admission", seconds: float) -> 
             agent_id=admission.agent_id,
             wait_seconds=min(left, _LONGEST_WAIT_SECONDS),
         )
-        if message.fate in FINAL or loop.time() >= deadline:
+        asked = {wait.request for wait in message.waits if wait.request}
+        for request in sorted(asked - told):
+            tell(f"It waits for your decision. See: retinue permissions {request}")
+        told |= asked
+        if message.fate in FINAL or loop.time() >= deadline or (asked and not client.is_remote):
             return message
 
 
