@@ -98,6 +98,7 @@ class Turn(Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True
     )
     overflowed: bool = False  # the provider's overflow was answered once
     suspended: list[Suspension] = []
+    boots: dict[CallId, int] = {}  # calls of immediate subagents: which instance each begins
     approved: list[CallId] = []  # calls of the last response that a person let run
     messaged: list[AgentId] = []  # whom this turn wrote to
     side: SideName = "side_a"  # whose turn it is, where both sides are models

@@ -228,6 +228,9 @@ def ran(draft: Draft, call: CallPart, result: CallResult) -> None:
     if result.deferred:
         deferred = [one for one in draft.state.deferred if one.is_open(draft.at)]
         draft.state = structs.replace(draft.state, deferred=[*deferred, *result.deferred])
+    if result.moved:
+        env = {name: v for name, v in draft.state.env.items() if name not in result.moved}
+        draft.state = structs.replace(draft.state, env=env)
     if result.children:
         children = registered(draft.state.children, result.children)
         draft.state = structs.replace(draft.state, children=children)

@@ -65,6 +65,7 @@ class CallContext(Struct, kw_only=True):
     children: list[ChildEntry | ChildUpdate] = []  # for the registry
     usages: list[tuple[str, Usage]] = []  # of models that the call asked, by name
     deferred: list[Deferral] = []  # subagents that wait for their variables
+    moved: list[str] = []  # variables of the agent that a child has now
     departure: Departure | None = None
     handoff: Handoff | None = None
 
@@ -168,6 +169,7 @@ class CallResult(Struct, frozen=True, kw_only=True):
     children: Sequence[ChildEntry | ChildUpdate] = ()  # for the registry
     usages: Sequence[tuple[str, Usage]] = ()  # of models that the call asked
     deferred: Sequence[Deferral] = ()  # subagents that wait for their variables
+    moved: Sequence[str] = ()  # variables of the agent that a child has now
     spent: str | None = None  # the approval that it used up
 
 
@@ -206,15 +208,7 @@ class Tooling:
         finished = await self._outcome(tool, context, call, is_in_doubt)
         output = finished.output
         if finished.pending is not None:
-            return CallResult(
-                record=None,
-                pending=finished.pending,
-                posts=context.posts,
-                creates=context.creates,
-                requests=context.requests,
-                notices=context.notices,
-                children=context.children,
-            )
+            return _pending(context, finished.pending)
         record = ToolRecord(
             call=call.id,
             name=call.name,
@@ -241,6 +235,7 @@ class Tooling:
             usages=context.usages,
             notices=context.notices,
             children=context.children,
+            moved=context.moved,
         )
 
     async def _outcome(
@@ -338,6 +333,20 @@ class Tooling:
             text = f"The arguments of {call.name!r} were not a JSON object: {call.malformed[:500]}"
             return _refused(call, "error", text)
         return None
+
+
+def _pending(context: CallContext, pending: Pending) -> CallResult:
+    """What the call asked for is committed with its waiting."""
+    return CallResult(
+        record=None,
+        pending=pending,
+        posts=context.posts,
+        creates=context.creates,
+        requests=context.requests,
+        notices=context.notices,
+        children=context.children,
+        moved=context.moved,
+    )
 
 
 def _tell_status(plan: Plan, call: CallPart, context: CallContext, result: str) -> None:

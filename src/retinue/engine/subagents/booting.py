@@ -16,6 +16,7 @@ from retinue.definitions.definition import Definition
 from retinue.definitions.subagent import SubagentConfig
 from retinue.engine.environment import Environment
 from retinue.engine.prompting import Plan
+from retinue.engine.subagents.fanning import indexed, instances, is_for_instances
 from retinue.engine.subagents.offering import BEGIN, CREATE_TOOL, MESSAGE_PROPERTY
 from retinue.engine.warm import Draft, Warm
 from retinue.ids import new_call_id, new_item_id
@@ -38,9 +39,10 @@ class Boots:
         """Note that the prompt is active, and ask for its immediate subagents."""
         value = self._environment.of(warm, plan.definition, plan.side.prompt).get
         calls = [
-            _call(config, plan, value)
+            (_call(config, plan, value, number), number)
             for config in plan.immediate
-            if _can_be_called(config, plan) and not _is_there(config, draft.state)
+            if _can_be_called(config, plan)
+            for number in _due(config, draft.state)
         ]
         place = _place(warm, plan)
         kept = [one for one in draft.state.booted if one.startswith(f"{warm.definition}/")]
@@ -48,7 +50,9 @@ class Boots:
         if calls:
             turn = turn or Turn(items=[], first_seq=draft.next_seq, started_at=draft.at)
             side = turn.side if plan.is_dual else ""
-            draft.add(AssistantRecord(parts=list(calls), model="", side=side))
+            draft.add(AssistantRecord(parts=[call for call, _ in calls], model="", side=side))
+            numbers = {call.id: number for call, number in calls}
+            turn = structs.replace(turn, boots=numbers)
         draft.state = structs.replace(draft.state, booted=[*kept, place], turn=turn)
 
 
@@ -79,15 +83,25 @@ def _can_be_called(config: SubagentConfig, plan: Plan) -> bool:
     return (config.name if config.resumable is None else CREATE_TOOL) in plan.tools
 
 
-def _is_there(config: SubagentConfig, state: AgentState) -> bool:
-    return any(entry.is_addressable and entry.name == config.name for entry in state.children)
+def _due(config: SubagentConfig, state: AgentState) -> list[int]:
+    """The instances to begin: none that is there already, and no more than there may be."""
+    assert config.immediate is not None  # that is why it is called
+    live = sum(entry.is_addressable and entry.name == config.name for entry in state.children)
+    numbers = instances(config.immediate, state.env)
+    most = config.resumable.max_instances if config.resumable is not None else None
+    if live and not any(is_for_instances(config, name) for name in state.env):
+        return []
+    return numbers if most is None else numbers[: max(0, most - live)]
 
 
-def _call(config: SubagentConfig, plan: Plan, value: Value) -> CallPart:
+def _call(config: SubagentConfig, plan: Plan, value: Value, number: int) -> CallPart:
     immediate = config.immediate
     assert immediate is not None  # that is why it is called
-    name = value(immediate.name_env) if immediate.name_env is not None else None
-    described = value(immediate.description_env) if immediate.description_env is not None else None
+
+    def hint(name: str | None) -> str | None:
+        return value(indexed(name, number)) if name is not None else None
+
+    name, described = hint(immediate.name_env), hint(immediate.description_env)
     if config.resumable is not None:
         arguments: Mapping[str, Any] = {
             "agent": config.name,

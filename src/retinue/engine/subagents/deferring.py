@@ -11,9 +11,11 @@ from retinue.agents.children import registered
 from retinue.agents.deferral import Deferral
 from retinue.agents.state import Turn
 from retinue.definitions.definition import Definition
+from retinue.definitions.subagent import SubagentConfig
 from retinue.engine.collaboration.services import Services
 from retinue.engine.environment import Variables
 from retinue.engine.prompting import Plan
+from retinue.engine.subagents.fanning import given, is_for_instances
 from retinue.engine.subagents.starting import Wish, start_child
 from retinue.engine.tooling import CallContext
 from retinue.engine.variable_graph import scoped_variables
@@ -32,7 +34,8 @@ MOST_OPEN = 20
 def defer(services: Services, call: CallContext, wish: Wish) -> ToolOutput | None:
     """Keep the wish and say what is missing, if anything is: the call fails with that."""
     required = required_names(services, call.owner, wish.target, call.tools)
-    missing = missing_names(services, call.owner, wish.target, required, given=())
+    has = given(call, wish.config)
+    missing = missing_names(services, call.owner, wish.target, required, given=tuple(has))
     if not missing:
         return None
     now = call.clock.now()
@@ -123,16 +126,23 @@ class Deferred:
         )
 
 
-def inherited(services: Services, call: CallContext, target: Definition) -> dict[str, str]:
+def inherited(
+    services: Services, call: CallContext, target: Definition, config: SubagentConfig
+) -> dict[str, str]:
     """What a child that is made at once begins with, of its parent's own variables."""
     parent = call.state.env
     if not parent:
         return {}
     value = _child(services, call.owner, target).get
     scoped = scoped_variables(target, services.catalog, call.tools, value)
-    names = frozenset(one.name for one in scoped)
+    names = {one.name for one in scoped} | {n for n in parent if is_for_instances(config, n)}
     child = derived_agent_id(call.idempotency_key)
-    return services.environment.handed_down(call.agent_id, parent, child, without=names)
+    environment = services.environment
+    passed = environment.handed_down(call.agent_id, parent, child, without=frozenset(names))
+    own = given(call, config)
+    call.moved += own.values()
+    values = {n: environment.own_value(call.agent_id, parent, held) for n, held in own.items()}
+    return {**passed, **environment.sealed_for(child, {n: v for n, v in values.items() if v})}
 
 
 def _child(services: Services, owner: OwnerId, target: Definition) -> Variables:

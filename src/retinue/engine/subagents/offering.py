@@ -162,7 +162,7 @@ async def _begun(services: Services, call: CallContext, wish: Wish) -> ToolOutpu
     deferred = defer(services, call, wish)
     if deferred is not None:
         return deferred
-    wish = replace(wish, env=inherited(services, call, wish.target))
+    wish = replace(wish, env=inherited(services, call, wish.target, wish.config))
     return await start_child(services, call, wish)
 
 

@@ -2,6 +2,7 @@
 
 import pytest
 
+from retinue.ids import LOCAL_OWNER
 from retinue.messages import AssistantRecord, ToolMessage
 from tests.unit.engine.conftest import Start
 from tests.unit.engine.delegating import quiet
@@ -127,3 +128,43 @@ async def test_an_optional_child_is_there_only_when_its_variable_says_so(
     await kit.ask(boss, "hello")
     assert ("pair" in {spec.name for spec in play.last("boss").tools}) == is_there
     assert bool(await children(kit, boss)) == is_there
+
+
+async def test_each_set_of_variables_makes_an_instance_that_has_them_alone(start: Start) -> None:
+    entry = (
+        "{name: pair, blocking: false, resumable: true, "
+        "immediate: {nameEnv: WHO, scopedEnv: [PAIR_KEY]}}"
+    )
+    kit = await begin(start, Play(says("noted")), entry)
+    env = {
+        "WHO": "Ada",
+        "WHO__2": "Bob",
+        "PAIR_KEY": "key-of-ada",
+        "PAIR_KEY__2": "key-of-bob",
+        "SHARED": "of all",
+    }
+    boss = await kit.engine.create(LOCAL_OWNER, "boss", env=env)
+    await registry_until(kit, boss, ("idle", ""), ("idle", ""))
+    own = {
+        child.state.name: {
+            name: kit.engine.environment.own_value(child.id, child.state.env, name)
+            for name in ("PAIR_KEY", "PAIR_KEY__2", "SHARED")
+        }
+        for child in await children(kit, boss)
+    }
+    assert own == {
+        "Ada": {"PAIR_KEY": "key-of-ada", "PAIR_KEY__2": None, "SHARED": "of all"},
+        "Bob": {"PAIR_KEY": "key-of-bob", "PAIR_KEY__2": None, "SHARED": "of all"},
+    }
+    assert set((await kit.fresh(boss)).state.env) == {"WHO", "WHO__2", "SHARED"}
+    assert "key-of" not in str(await kit.records(boss))
+
+
+async def test_no_more_instances_begin_than_there_may_be(start: Start) -> None:
+    entry = "{name: pair, resumable: {maxInstances: 1}, immediate: {scopedEnv: [PAIR_KEY]}}"
+    kit = await begin(start, Play(says("noted")), entry)
+    env = {"PAIR_KEY": "key-of-ada", "PAIR_KEY__2": "key-of-bob"}
+    boss = await kit.engine.create(LOCAL_OWNER, "boss", env=env)
+    await registry_until(kit, boss, ("idle", ""))
+    assert (await kit.ask(boss, "hello")).reply == "noted"
+    assert len(await children(kit, boss)) == 1
