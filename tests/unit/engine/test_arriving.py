@@ -4,10 +4,11 @@ import pytest
 
 from retinue.agents.inbox import Sender
 from retinue.engine.admission import new_message
-from retinue.errors import ConflictError, RetinueError, TerminatedError
+from retinue.errors import ConflictError, RetinueError, StoreFullError, TerminatedError
 from retinue.ids import LOCAL_OWNER, OwnerId
 from retinue.models.scripted import Reply, ScriptedModel
-from retinue.stores.port import Post, Receipt
+from retinue.stores.port import Commit, Committed, Post, Receipt
+from retinue.testing.clock import FakeClock
 from retinue.testing.kit import Kit
 from tests.unit.engine.conftest import Start
 from tests.unit.engine.support import Gate, last_said
@@ -148,3 +149,62 @@ async def test_a_message_that_arrives_as_the_engine_stops_is_stored_or_refused(
     await kit.restart()
     receipt = await posting
     assert (await kit.outcome(receipt)).reply == "re at the last moment"
+
+
+async def test_a_sender_that_goes_away_leaves_one_message_or_none_and_an_agent_that_works(
+    start: Start,
+) -> None:
+    kit = await start(lambda request: f"re {last_said(request)}")
+    agent = await kit.agent()
+    await kit.ask(agent, "wakes it")
+    posting = asyncio.ensure_future(kit.post(agent, "gone", key="k"))
+    await asyncio.sleep(0)
+    posting.cancel()
+    again = await kit.post(agent, "gone", key="k")
+    assert (await kit.outcome(again)).reply == "re gone"
+    assert (await kit.ask(agent, "next")).reply == "re next"
+    said = [kind for kind in await kit.kinds(agent) if kind.startswith("user")]
+    assert said == ["user wakes it", "user gone", "user next"]
+
+
+async def test_a_message_that_was_begun_when_the_process_died_is_answered_once(
+    start: Start,
+) -> None:
+    gate = Gate()
+    model = ScriptedModel(["hello", Reply(text="lost", before=gate), "said"], name="main")
+    kit = await start(model)
+    agent = await kit.agent()
+    await kit.ask(agent, "wakes it")
+    admitted = Admissions(kit)
+    first = await kit.post(agent, "one", key="k")
+    await gate.reached.wait()
+    assert admitted.texts == []
+    await kit.crash()
+    again = await kit.post(agent, "one", key="k")
+    assert (again.item.id, again.is_repeat) == (first.item.id, True)
+    assert (await kit.outcome(first)).reply == "said"
+    kinds = await kit.kinds(agent)
+    assert kinds[-2:] == ["user one", "assistant said"]
+
+
+async def test_a_message_that_finds_no_room_is_refused_and_can_be_sent_again(
+    start: Start, clock: FakeClock
+) -> None:
+    kit = await start(lambda request: f"re {last_said(request)}", clock=clock)
+    agent = await kit.agent()
+    await kit.ask(agent, "wakes it")
+    commit = kit.store.commit
+    kit.store.commit = no_room
+    with pytest.raises(StoreFullError):
+        await kit.post(agent, "one", key="k")
+    assert await kit.store.open_items(LOCAL_OWNER, agent.id) == []
+    kit.store.commit = commit
+    again = await kit.post(agent, "one", key="k")
+    assert not again.is_repeat
+    assert (await kit.outcome(again)).reply == "re one"
+    said = [kind for kind in await kit.kinds(agent) if kind.startswith("user")]
+    assert said == ["user wakes it", "user one"]
+
+
+async def no_room(commit: Commit) -> Committed:
+    raise StoreFullError("no room")
