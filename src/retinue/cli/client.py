@@ -63,6 +63,18 @@ class Definitions(_View, frozen=True, kw_only=True):
     problems: list[Problem] = []
 
 
+class VariableView(_View, frozen=True, kw_only=True):
+    """A variable, without its value."""
+
+    name: str
+    type: str = "secret"
+    is_required: bool = False
+    is_scoped: bool = False
+    is_declared: bool = False
+    description: str = ""
+    scope: str | None = None  # where the value that counts was set
+
+
 class AgentDetail(AgentView, frozen=True, kw_only=True):
     """All that `show` tells about an agent."""
 
@@ -253,6 +265,14 @@ class Client(Protocol):
     async def upload(self, agent_id: str, path: str, data: bytes) -> FileReference: ...
 
     def events(self, agent_id: str, *, after: int | None = None) -> AsyncIterator[Event]: ...
+
+    async def variables(self, agent_id: str | None) -> Sequence[VariableView]:
+        """Of an agent, or of the account."""
+        ...
+
+    async def set_variable(self, name: str, value: str, *, agent_id: str | None) -> None: ...
+
+    async def unset_variable(self, name: str, *, agent_id: str | None) -> None: ...
 
     async def schedules(self) -> Sequence[ScheduleView]: ...
 

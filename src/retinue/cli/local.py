@@ -26,6 +26,7 @@ from retinue.cli.client import (
     Problem,
     ScheduleOrder,
     TreeBranch,
+    VariableView,
 )
 from retinue.engine.families import Branch, ancestors_of, tree_of
 from retinue.engine.request_views import request_view
@@ -264,6 +265,30 @@ class LocalClient:
     async def upload(self, agent_id: str, path: str, data: bytes) -> "FileReference":
         await self._store.agent(LOCAL_OWNER, AgentId(agent_id))
         return await self._engine.tree(AgentId(agent_id)).write(path, data)
+
+    # -- variables
+
+    async def variables(self, agent_id: str | None) -> Sequence[VariableView]:
+        office = self._engine.variables
+        if agent_id is None:
+            found = await office.of_account(LOCAL_OWNER)
+        else:
+            found = await office.of_agent(LOCAL_OWNER, AgentId(agent_id))
+        return [VariableView(**_fields(one)) for one in found]
+
+    async def set_variable(self, name: str, value: str, *, agent_id: str | None) -> None:
+        office = self._engine.variables
+        if agent_id is None:
+            await office.set_account(LOCAL_OWNER, name, value)
+        else:
+            await office.set_agent(LOCAL_OWNER, AgentId(agent_id), {name: value})
+
+    async def unset_variable(self, name: str, *, agent_id: str | None) -> None:
+        office = self._engine.variables
+        if agent_id is None:
+            await office.unset_account(LOCAL_OWNER, name)
+        else:
+            await office.set_agent(LOCAL_OWNER, AgentId(agent_id), {name: None})
 
     # -- schedules
 

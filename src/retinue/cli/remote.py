@@ -22,6 +22,7 @@ from retinue.cli.client import (
     MessageView,
     Place,
     ScheduleOrder,
+    VariableView,
 )
 from retinue.errors import BusyError, RetinueError
 from retinue.events import (
@@ -97,6 +98,10 @@ class ServerError(RetinueError):
     def __init__(self, error: _Error) -> None:
         super().__init__(error.message, details=error.details)
         self.code = error.code
+
+
+class _Variables(msgspec.Struct):
+    variables: list[VariableView]
 
 
 class _Schedules(msgspec.Struct):
@@ -263,6 +268,20 @@ class RemoteClient:
         )
         return msgspec.json.decode(answer, type=FileReference)
 
+    # -- variables
+
+    async def variables(self, agent_id: str | None) -> Sequence[VariableView]:
+        return (await self._get(_variables(agent_id), _Variables)).variables
+
+    async def set_variable(self, name: str, value: str, *, agent_id: str | None) -> None:
+        path = f"{_variables(agent_id)}/{quote(name, safe='')}"
+        content = msgspec.json.encode({"value": value})
+        headers = {"Content-Type": "application/json"}
+        await self._request("PUT", path, content=content, headers=headers)
+
+    async def unset_variable(self, name: str, *, agent_id: str | None) -> None:
+        await self._request("DELETE", f"{_variables(agent_id)}/{quote(name, safe='')}")
+
     # -- schedules
 
     async def schedules(self) -> Sequence[ScheduleView]:
@@ -396,6 +415,10 @@ def _schedule(name: str) -> str:
 
 def _agent(agent_id: str) -> str:
     return f"/api/agents/{quote(agent_id, safe='')}"
+
+
+def _variables(agent_id: str | None) -> str:
+    return "/api/variables" if agent_id is None else f"{_agent(agent_id)}/variables"
 
 
 def _given(values: Mapping[str, Any]) -> dict[str, Any]:

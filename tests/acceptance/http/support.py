@@ -49,8 +49,10 @@ class Script:
 
     released: asyncio.Event = field(default_factory=asyncio.Event)
     holding: asyncio.Event = field(default_factory=asyncio.Event)
+    requests: list[ModelRequest] = field(default_factory=list[ModelRequest])
 
     def __call__(self, request: ModelRequest) -> Answer:
+        self.requests.append(request)
         words = last_words(request)
         match words.partition(" ")[0]:
             case "hold":
@@ -61,8 +63,10 @@ class Script:
                 return ModelError("the provider says no")
             case "clock":
                 return Reply(calls=[Call(name="time")])
+            case "use":
+                return Reply(calls=[Call(name=words.partition(" ")[2])])
             case "pair":
-                return Reply(calls=[Call(name="pair", arguments={"message": "work"})])
+                return Reply(calls=[Call(name="pair", arguments={"message": words[5:]})])
             case _:
                 return f"You said: {words}"
 

@@ -1,0 +1,100 @@
+"""`retinue env`: variables of your account and of agents; values go in and never come out."""
+
+import sys
+from getpass import getpass
+from typing import TYPE_CHECKING, Annotated, Literal
+
+import typer
+
+from retinue.cli.connecting import run_with_client
+from retinue.cli.options import Common
+from retinue.cli.printing import one_line, print_json, print_table, say
+from retinue.errors import UsageError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from retinue.cli.client import Client, VariableView
+
+Act = Literal["list", "set", "unset"]
+
+_WHERE = {
+    "call": "the prompt's tool list",
+    "thread": "this agent",
+    "account": "your account",
+    "instance": "retinue.toml",
+    "agent": "the definition",
+    "prompt": "the prompt",
+}
+_DESCRIPTION = 50
+
+
+def env(
+    common: Common,
+    act: Annotated[Act, typer.Argument(help="list, set or unset.")] = "list",
+    name: Annotated[str | None, typer.Argument(help="The variable's name.")] = None,
+    agent: Annotated[
+        str | None, typer.Option(metavar="AGENT", help="Of this agent; else of your account.")
+    ] = None,
+) -> None:
+    """List variables, set one (its value is asked for, or read from the standard input), unset one.
+
+    Values are kept encrypted and are never shown again.
+    """
+    if act != "list" and name is None:
+        raise UsageError(f"which one? Write: retinue env {act} NAME")
+    value = _value(name or "") if act == "set" else ""
+
+    async def work(client: "Client") -> None:
+        from retinue.cli.references import find_agent
+
+        chosen = None if agent is None else (await find_agent(client, agent)).id
+        if act == "list" or name is None:
+            _print(await client.variables(chosen), is_json=common.is_json)
+        elif act == "set":
+            await client.set_variable(name, value, agent_id=chosen)
+            _done(common, f"{name} is set.")
+        else:
+            await client.unset_variable(name, agent_id=chosen)
+            _done(common, f"{name} is unset.")
+
+    run_with_client(common.project, work, needs_engine=agent is not None and act != "list")
+
+
+def _value(name: str) -> str:
+    """Ask for the value: in the arguments of a command every process could read it."""
+    if sys.stdin.isatty():
+        value = getpass(f"Value of {name} (not shown): ")
+    else:
+        value = sys.stdin.read().removesuffix("\n")
+    if not value:
+        raise UsageError(
+            f"there is no value: type it when asked, or pipe it in: retinue env set {name} < file"
+        )
+    return value
+
+
+def _done(common: Common, text: str) -> None:
+    if common.is_json:
+        print_json({"applied": True})
+    else:
+        say(text)
+
+
+def _print(variables: "Sequence[VariableView]", *, is_json: bool) -> None:
+    if is_json:
+        print_json({"variables": variables})
+        return
+    if not variables:
+        say("No variables yet. Set one with: retinue env set NAME")
+        return
+    rows = [
+        (
+            one.name,
+            one.type if one.is_declared else "",
+            _WHERE[one.scope] if one.scope else "missing" if one.is_required else "not set",
+            one_line(one.description, _DESCRIPTION),
+        )
+        for one in variables
+    ]
+    print_table(("VARIABLE", "TYPE", "SET IN", "WHAT FOR"), rows)

@@ -1,0 +1,65 @@
+"""`retinue env`, without a server and with one."""
+
+from pathlib import Path
+
+import pytest
+
+from tests.acceptance.cli import look, make_project, retinue, serving
+
+VALUE = "canary-of-the-terminal"
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Path:
+    return make_project(tmp_path)
+
+
+def check_all(project: Path) -> None:
+    done = retinue("env", "set", "SHOP_KEY", project=project, stdin=f"{VALUE}\n")
+    assert (done.code, done.out) == (0, "SHOP_KEY is set.\n")
+    assert "SHOP_KEY" in look("env", project=project).out
+    assert "your account" in look("env", project=project).out
+    listed = look("env", "--json", project=project)
+    assert [one["name"] for one in listed.json()["variables"]] == ["SHOP_KEY"]
+    assert VALUE not in listed.out
+    assert look("env", "unset", "SHOP_KEY", project=project).code == 0
+    assert "No variables yet" in look("env", project=project).out
+    gone = look("env", "unset", "SHOP_KEY", project=project)
+    assert (gone.code, "no variable 'SHOP_KEY'" in gone.err) == (1, True)
+
+
+def test_an_accounts_variable_is_set_listed_and_unset(project: Path) -> None:
+    check_all(project)
+
+
+def test_a_running_server_is_told_instead(project: Path) -> None:
+    with serving(project):
+        check_all(project)
+
+
+def test_one_agent_has_variables_of_its_own(project: Path) -> None:
+    assert look("send", "helper", "hello", "--wait", project=project).code == 0
+    (agent,) = look("agents", "--json", project=project).json()["agents"]
+    one = ("--agent", agent["id"])
+    assert retinue("env", "set", "KEY", *one, project=project, stdin=VALUE).code == 0
+    assert "this agent" in look("env", "list", *one, project=project).out
+    assert "No variables yet" in look("env", project=project).out
+    assert look("env", "unset", "KEY", *one, project=project).code == 0
+
+
+@pytest.mark.parametrize(
+    ("arguments", "stdin", "complaint"),
+    [
+        (("set",), VALUE, "which one?"),
+        (("set", "NOT-A-NAME"), VALUE, "not a variable's name"),
+        (("set", "KEY"), "", "there is no value"),
+        (("set", "KEY", VALUE), VALUE, "unexpected extra argument"),
+    ],
+)
+def test_what_is_wrong_is_told_and_changes_nothing(
+    project: Path, arguments: tuple[str, ...], stdin: str, complaint: str
+) -> None:
+    done = retinue("env", *arguments, project=project, stdin=stdin)
+    assert done.code in (1, 2)
+    assert complaint in done.err.lower()
+    assert "No variables yet" in look("env", project=project).out
