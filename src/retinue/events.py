@@ -74,6 +74,18 @@ class WaitView(Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=
     until: datetime | None = None  # when it is no longer waited for
 
 
+class ChildView(Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
+    """A subagent as its parent's registry has it."""
+
+    agent_id: str
+    definition: str
+    lifecycle: Literal["running", "idle", "failed", "terminated"]
+    name: str = ""
+    status_text: str = ""  # what it says about what it does
+    is_resumable: bool = False
+    is_blocking: bool = False
+
+
 class AgentView(Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
     """An agent as lists show it."""
 
@@ -89,6 +101,7 @@ class AgentView(Struct, frozen=True, kw_only=True, rename="camel", omit_defaults
     parent_id: str | None = None  # of a subagent
     queued: int = 0
     waits: list[WaitView] = []
+    children: list[ChildView] = []
     name: str | None = None
     pinned_at: datetime | None = None
     last_user_activity_at: datetime | None = None
@@ -250,6 +263,7 @@ class StepEvent(_Event, frozen=True, kw_only=True, tag="step"):
     step: str
     state: Literal["started", "discarded"]
     model: str = ""
+    side: str = ""  # who speaks, where both sides are models
 
 
 class DeltaEvent(_Event, frozen=True, kw_only=True, tag="delta"):

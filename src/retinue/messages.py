@@ -172,6 +172,7 @@ class ToolRecord(Record, frozen=True, kw_only=True, tag="tool"):
     files: list[FileReference] = []
     duration_ms: int = 0
     cut: int = 0  # characters of output that were left out
+    agent: AgentId | None = None  # the subagent that it began or wrote to
 
 
 class SummaryRecord(Record, frozen=True, kw_only=True, tag="summary"):

@@ -1,6 +1,12 @@
 /** Short ways to make records, items and agents. */
 
-import type { AgentView, AssistantRecord, ItemView, KnownRecord } from "../src/api/shapes";
+import type {
+  AgentView,
+  AssistantRecord,
+  ItemView,
+  KnownRecord,
+  RunRecord,
+} from "../src/api/shapes";
 
 const at = "2026-11-16T08:00:00Z";
 
@@ -15,6 +21,15 @@ export function says(seq: number, text: string): AssistantRecord {
 export function calls(seq: number, ...ids: string[]): AssistantRecord {
   const parts = ids.map((id) => ({ type: "call" as const, id, name: "look", arguments: { id } }));
   return { kind: "assistant", seq, at, model: "test", parts };
+}
+
+/** The same response, said by a side. */
+export function as(side: "side_a" | "side_b", record: AssistantRecord): AssistantRecord {
+  return { ...record, side };
+}
+
+export function runEnds(seq: number, more: Partial<RunRecord> = {}): RunRecord {
+  return { kind: "run", seq, at, outcome: "completed", code: "session_stop", text: "", ...more };
 }
 
 export function result(seq: number, call: string): KnownRecord {

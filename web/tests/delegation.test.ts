@@ -3,7 +3,7 @@ import type { ItemView, ToolRecord } from "../src/api/shapes";
 import { emptyConversation } from "../src/state/conversation";
 import { delegationOf, queuedBefore, workOn } from "../src/state/delegation";
 import { transcript } from "../src/state/transcript";
-import { calls, item, result, says, user } from "./builders";
+import { as, calls, item, result, runEnds, says, user } from "./builders";
 
 const worker = "tz4a98xxat96iws9zmbrgj3a";
 const told = (text: string) => ({ ...result(3, "c1"), text }) as ToolRecord;
@@ -47,6 +47,35 @@ describe("delegated work", () => {
     const blocks = transcript({ ...emptyConversation("a"), records }, false);
     expect(workOn(blocks, "m7").map(({ key }) => key)).toEqual(["r:4", "r:6"]);
     expect(workOn(blocks, "gone")).toEqual([]);
+  });
+
+  test("by two sides goes on until its run ends, whoever speaks", () => {
+    const records = [
+      user(1, "draw", "m7"),
+      as("side_a", says(2, "a draft")),
+      as("side_b", says(3, "more shade")),
+      as("side_a", says(4, "shaded")),
+      runEnds(5),
+      user(6, "after"),
+    ];
+    const blocks = transcript({ ...emptyConversation("a"), records }, false);
+    expect(workOn(blocks, "m7").map(({ key }) => key)).toEqual(["r:2", "r:3", "r:4", "r:5"]);
+  });
+
+  test("of a subagent is known by its record, and the model's own line is left out", () => {
+    const by = (text: string, more: Partial<ToolRecord> = {}) =>
+      delegationOf({ ...told(text), agent: worker, ...more }, undefined);
+    expect(by(`Started the subagent "tree" (reference: ${worker}). Its`)?.state).toBe("started");
+    expect(by(`Sent to ${worker}. Its`)?.state).toBe("started");
+    expect(by(`Dug.\n\nReference of this subagent: ${worker}`)).toMatchObject({
+      agentId: worker,
+      state: "complete",
+      response: "Dug.",
+    });
+    expect(by("No spade.", { status: "error" })).toMatchObject({
+      state: "failed",
+      problem: "No spade.",
+    });
   });
 
   test("counts what is before it in the queue", () => {

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { ancestors, branches, living } from "../src/state/family";
+import { ancestors, branches, entryOf, living, saying } from "../src/state/family";
 import { agent } from "./builders";
 
 const all = new Map(
@@ -30,4 +30,15 @@ test("parents are the nearest first, and a circle of them ends", () => {
   const two = agent("two", { parentId: "one" });
   const circle = new Map([one, two].map((member) => [member.id, member]));
   expect(ancestors(one, circle)).toHaveLength(2);
+});
+
+test("what a subagent says stands in its parent's registry, and counts while it works", () => {
+  const entry = { agentId: "kid", definition: "team", statusText: "digging" };
+  const told = (lifecycle: "running" | "idle") => {
+    const parent = agent("boss", { children: [{ ...entry, lifecycle }] });
+    return entryOf(agent("kid", { parentId: "boss" }), new Map([["boss", parent]]));
+  };
+  expect(saying(told("running"))).toBe("digging");
+  expect(saying(told("idle"))).toBe("");
+  expect(entryOf(agent("stranger"), all)).toBeUndefined();
 });

@@ -21,7 +21,7 @@ const open = (...items: ItemView[]) => new Map(items.map((entry) => [entry.id, e
 
 describe("the page", () => {
   test("shows a step that is streamed and its record under one key", () => {
-    const live = { id: "s1", model: "m", isWhole: true, parts: [] };
+    const live = { id: "s1", model: "m", side: "", isWhole: true, parts: [] };
     const streamed = page([user(1, "hi")], { live });
     const committed = page([user(1, "hi"), says(2, "Hello")], { stepOf: new Map([[2, "s1"]]) });
     expect(streamed.map(({ key }) => key)).toEqual(committed.map(({ key }) => key));
@@ -90,6 +90,7 @@ describe("the page", () => {
     const live = {
       id: "s1",
       model: "",
+      side: "",
       isWhole: false,
       parts: [{ kind: "text" as const, text: "tail", name: "" }],
     };

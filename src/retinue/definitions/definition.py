@@ -1,6 +1,6 @@
 """The definition: the one template that agents are made from."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
@@ -132,6 +132,12 @@ class Definition:
 
     def needs_approval(self, tool: str) -> bool:
         return first_match(self.tool_approvals, tool) is not None
+
+    def sides(self) -> Iterator[tuple[SideName, Side]]:
+        """Go through the sides that a model speaks for."""
+        yield "side_a", self.side_a
+        if self.side_b is not None:
+            yield "side_b", self.side_b
 
     def side(self, name: SideName) -> Side:
         side = self.side_a if name == "side_a" else self.side_b

@@ -75,7 +75,7 @@ class ModelCaller:
             return
         if self._room.is_needed(warm):
             return  # now that the model's window is known, the next decision makes room first
-        narrator = Narrator(self._feed, warm, model.name)
+        narrator = Narrator(self._feed, warm, model.name, is_dual=plan.is_dual)
         try:
             await self._ask(warm, plan, model, models, narrator)
         finally:

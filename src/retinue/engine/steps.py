@@ -210,8 +210,11 @@ def counted(
 
 def ran(draft: Draft, call: CallPart, result: CallResult) -> None:
     """One result, or that it is pending, with everything that the call did."""
-    if result.record is not None:
-        draft.add(result.record)
+    record = result.record
+    if record is not None and result.children:
+        record = structs.replace(record, agent=result.children[0].reference)
+    if record is not None:
+        draft.add(record)
     if result.pending is not None:
         suspend(draft, call, result.pending)
     draft.audit.extend(result.audit)

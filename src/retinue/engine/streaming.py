@@ -16,9 +16,10 @@ _Kind = Literal["text", "thinking", "call"]
 class Narrator:
     """Tells watchers about one model call, and latecomers what they missed of it."""
 
-    def __init__(self, feed: Feed, warm: Warm, model: str) -> None:
+    def __init__(self, feed: Feed, warm: Warm, model: str, *, is_dual: bool) -> None:
         self._feed = feed
         self._model = model
+        self._side = warm.state.turn.side if is_dual and warm.state.turn else ""
         self._is_shown = False
         self._step_id = ""
         self._texts: dict[int, list[str]] = {}
@@ -88,7 +89,11 @@ class Narrator:
 
     def _started(self) -> StepEvent:
         return StepEvent(
-            agent_id=self.agent_id, step=self._step, state="started", model=self._model
+            agent_id=self.agent_id,
+            step=self._step,
+            state="started",
+            model=self._model,
+            side=self._side,
         )
 
     def _delta(self, part: int, kind: _Kind, text: str, name: str = "") -> None:

@@ -59,6 +59,8 @@ def settled(draft: Draft, warm: Warm, items: Sequence[Item]) -> None:
             record = closing(_call(warm, answer.call), answer.status, answer.text)
             if item.body.files:
                 record = structs.replace(record, files=item.body.files)
+            if item.body.child is not None:
+                record = structs.replace(record, agent=item.body.child.reference)
             seq = draft.add(_timed(draft, warm, record)).seq
         grants = list(dict.fromkeys([*draft.state.grants, *answer.grants]))
         draft.state = structs.replace(draft.state, grants=grants)

@@ -6,6 +6,7 @@ from typing import Any, Literal
 
 import msgspec
 
+from retinue.agents.children import ChildEntry
 from retinue.agents.descriptor import SubagentDescriptor
 from retinue.agents.inbox import Item
 from retinue.agents.state import Suspension
@@ -14,6 +15,7 @@ from retinue.events import (
     AgentDeletedEvent,
     AgentEvent,
     AgentView,
+    ChildView,
     CommittedEvent,
     ItemEvent,
     ItemView,
@@ -70,6 +72,7 @@ def agent_view(agent: Agent, is_in_memory: IsInMemory) -> AgentView:
         parent_id=descriptor.parent_agent_id if is_child else None,
         queued=agent.queued,
         waits=[wait_view(wait) for wait in state.turn.suspended] if state.turn else [],
+        children=[child_view(child) for child in state.children],
         name=state.name,
         pinned_at=state.pinned_at,
         last_user_activity_at=state.last_user_activity_at,
@@ -78,6 +81,18 @@ def agent_view(agent: Agent, is_in_memory: IsInMemory) -> AgentView:
         model=state.model,
         retry_at=state.turn.retry_at if state.turn else None,
         attributes=state.attributes,
+    )
+
+
+def child_view(child: ChildEntry) -> ChildView:
+    return ChildView(
+        agent_id=child.reference,
+        definition=child.name,
+        lifecycle=child.lifecycle,
+        name=child.thread_name or child.title,
+        status_text=child.status_text,
+        is_resumable=child.is_resumable,
+        is_blocking=child.is_blocking,
     )
 
 

@@ -104,6 +104,13 @@ class PackageEntry(Answer, frozen=True, kw_only=True):
     version: str
 
 
+class SideEntry(Answer, frozen=True, kw_only=True):
+    """A side that a model speaks for."""
+
+    name: Literal["side_a", "side_b"]
+    label: str
+
+
 class DefinitionEntry(Answer, frozen=True, kw_only=True):
     """A definition as people choose it."""
 
@@ -117,6 +124,7 @@ class DefinitionEntry(Answer, frozen=True, kw_only=True):
     file: str
     is_default: bool
     ui_visible: bool
+    sides: list[SideEntry]
     warnings: list[str]
     package: PackageEntry | None = None
 

@@ -17,6 +17,7 @@ export type AgentDeletedEvent = { agentId: string; cursor: number; type: "agent_
 /** An agent with what it has used so far. */
 export type AgentDetail = {
   attributes: Record<string, unknown>;
+  children: Array<ChildView>;
   createdAt: string;
   definition: string;
   descriptor: Record<string, unknown>;
@@ -42,6 +43,7 @@ export type AgentDetail = {
 /** An agent in a list. */
 export type AgentEntry = {
   attributes?: Record<string, unknown>;
+  children?: Array<ChildView>;
   createdAt: string;
   definition: string;
   descriptor: Record<string, unknown>;
@@ -74,6 +76,7 @@ export type AgentTree = { ancestors: Array<AgentEntry>; tree: TreeBranch };
 /** An agent as lists show it. */
 export type AgentView = {
   attributes?: Record<string, unknown>;
+  children?: Array<ChildView>;
   createdAt: string;
   definition: string;
   descriptor: Record<string, unknown>;
@@ -119,6 +122,17 @@ export type CallPart = {
   type: "call";
 };
 
+/** A subagent as its parent's registry has it. */
+export type ChildView = {
+  agentId: string;
+  definition: string;
+  isBlocking?: boolean;
+  isResumable?: boolean;
+  lifecycle: "failed" | "idle" | "running" | "terminated";
+  name?: string;
+  statusText?: string;
+};
+
 /** Whether there was anything to do. */
 export type CommandAnswer = { applied: boolean };
 
@@ -133,6 +147,7 @@ export type DefinitionEntry = {
   model: string | null;
   name: string;
   package: PackageEntry | null;
+  sides: Array<SideEntry>;
   type: "ai_human" | "dual_ai" | "external";
   uiVisible: boolean;
   warnings: Array<string>;
@@ -481,6 +496,9 @@ export type ScheduleView = {
 /** Schedules, heartbeat tasks or what they watch changed: read them anew. */
 export type SchedulesEvent = { type: "schedules" };
 
+/** A side that a model speaks for. */
+export type SideEntry = { label: string; name: "side_a" | "side_b" };
+
 /** One time of a schedule, and what became of it. */
 export type SlotView = {
   agentId: string | null;
@@ -502,6 +520,7 @@ export type StartRecord = { at?: string; kind: "start"; seq?: number; v?: number
 export type StepEvent = {
   agentId: string;
   model?: string;
+  side?: string;
   state: "discarded" | "started";
   step: string;
   type: "step";
@@ -633,6 +652,7 @@ export type ToolList = { tools: Array<ToolEntry> };
 
 /** The result of one call. */
 export type ToolRecord = {
+  agent?: string | null;
   at?: string;
   call: string;
   cut?: number;

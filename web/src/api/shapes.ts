@@ -7,6 +7,7 @@ export type {
   AgentList,
   AgentTree,
   AgentView,
+  ChildView,
   DefinitionEntry,
   DefinitionList,
   FieldView as FormField,
@@ -40,6 +41,7 @@ export type AssistantRecord = Stamped<wire.AssistantRecord>;
 export type ToolRecord = Stamped<wire.ToolRecord>;
 export type SummaryRecord = Stamped<wire.SummaryRecord>;
 export type NoteRecord = Stamped<wire.NoteRecord>;
+export type RunRecord = Stamped<wire.RunRecord>;
 export type HandoffRecord = Stamped<wire.HandoffRecord>;
 export type KnownRecord =
   | StartRecord
@@ -50,6 +52,7 @@ export type KnownRecord =
   | ToolRecord
   | SummaryRecord
   | NoteRecord
+  | RunRecord
   | HandoffRecord;
 
 export type ToolStatus = ToolRecord["status"];

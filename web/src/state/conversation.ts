@@ -17,6 +17,8 @@ export interface LivePart {
 export interface LiveStep {
   id: string;
   model: string;
+  /** Who speaks, where both sides are models. */
+  side: string;
   parts: readonly LivePart[];
   /** False when this window joined in the middle: the head of the text is missing, so none is shown. */
   isWhole: boolean;
@@ -161,7 +163,13 @@ function withStep(
   }
   return {
     ...conversation,
-    live: { id: event.step, model: event.model ?? "", parts: [], isWhole: true },
+    live: {
+      id: event.step,
+      model: event.model ?? "",
+      side: event.side ?? "",
+      parts: [],
+      isWhole: true,
+    },
   };
 }
 
@@ -171,7 +179,9 @@ function withDelta(
 ): Conversation {
   const known = conversation.live;
   const step: LiveStep =
-    known?.id === event.step ? known : { id: event.step, model: "", parts: [], isWhole: false };
+    known?.id === event.step
+      ? known
+      : { id: event.step, model: "", side: "", parts: [], isWhole: false };
   const parts = [...step.parts];
   while (parts.length < event.part) parts.push({ kind: "text", text: "", name: "" });
   const part = parts[event.part];

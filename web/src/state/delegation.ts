@@ -47,7 +47,23 @@ const STATES: Record<string, Delegation["state"]> = {
   timeout: "late",
 };
 
+/** What the engine says when a subagent was begun or written to, and nobody waits for it. */
+const ON_ITS_WAY = /^(?:Started the subagent "|Sent to [a-z][a-z0-9]{23}\. )/;
+
+/** The line for the parent's model at the end of what a subagent answered. */
+const REFERENCE = /\n\nReference of this subagent: [a-z][a-z0-9]{23}$/;
+
+function ofSubagent(result: ToolRecord, agentId: string): Delegation {
+  const work = { ...NOTHING, agentId, durationMs: result.durationMs ?? 0 };
+  if (ON_ITS_WAY.test(result.text)) return { ...work, state: "started" };
+  const text = result.text.replace(REFERENCE, "");
+  return result.status === "ok"
+    ? { ...work, state: "complete", response: text }
+    : { ...work, state: "failed", problem: text };
+}
+
 function settled(result: ToolRecord): Delegation | null {
+  if (result.agent) return ofSubagent(result, result.agent);
   const told = parsed(result.text);
   const agentId = text(told?.sessionId);
   if (!told || !isAgentId(agentId) || !text(told.status)) return null;
@@ -81,14 +97,18 @@ function toolCall(entry: unknown): { name: string; durationMs: number } {
 const text = (value: unknown) => (typeof value === "string" ? value : "");
 const number = (value: unknown) => (typeof value === "number" ? value : 0);
 
-/** The part of a conversation that is the work on one message, to the end of its turn. */
+/** The part of a conversation that is the work on one message, to its end; all without a message. */
 export function workOn(blocks: readonly Block[], itemId: string): readonly Block[] {
+  if (!itemId) return blocks;
   const start = blocks.findIndex((block) => block.key === `i:${itemId}`);
   if (start < 0) return [];
   const after = blocks
     .slice(start + 1)
     .filter((block) => block.type !== "user" || block.position === 0);
-  const end = after.findIndex((block) => block.type === "assistant" && block.endsTurn);
+  const end = after.findIndex(
+    (block) =>
+      block.type === "run" || (block.type === "assistant" && block.endsTurn && !block.side),
+  );
   return end < 0 ? after : after.slice(0, end + 1);
 }
 

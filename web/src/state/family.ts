@@ -1,6 +1,6 @@
 /** Who an agent works for and who works for it. */
 
-import type { AgentTree, AgentView, TreeBranch } from "../api/shapes";
+import type { AgentTree, AgentView, ChildView, TreeBranch } from "../api/shapes";
 
 export interface Branch {
   agent: AgentView;
@@ -47,6 +47,31 @@ export function branches(
 
 function rank({ status }: AgentView): number {
   return { running: 0, waiting: 0, queued: 0, resting: 1, terminated: 2 }[status];
+}
+
+/** What an agent's parent keeps of it. */
+export function entryOf(
+  agent: Pick<AgentView, "id" | "parentId">,
+  agents: ReadonlyMap<string, AgentView>,
+): ChildView | undefined {
+  const parent = agent.parentId ? agents.get(agent.parentId) : undefined;
+  return parent?.children?.find(({ agentId }) => agentId === agent.id);
+}
+
+/** What a subagent says about its work, while it works. */
+export function saying(child: ChildView | undefined): string {
+  return (child?.lifecycle === "running" && child.statusText) || "";
+}
+
+const LIFECYCLES: Record<ChildView["lifecycle"], string> = {
+  running: "Working",
+  idle: "Done, takes more messages",
+  failed: "Failed",
+  terminated: "Ended",
+};
+
+export function lifecycleWord({ lifecycle }: ChildView): string {
+  return LIFECYCLES[lifecycle];
 }
 
 /** Everybody below that would end with an agent. */

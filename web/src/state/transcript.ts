@@ -9,11 +9,13 @@ import type {
   KnownRecord,
   NoteRecord,
   ResetRecord,
+  RunRecord,
   SummaryRecord,
   ToolRecord,
   Usage,
 } from "../api/shapes";
 import type { Conversation, LiveStep } from "./conversation";
+import { isReminder, markRuns, markSpeakers, type Speech } from "./sides";
 
 export type PartBlock =
   | { type: "text"; text: string }
@@ -37,6 +39,8 @@ export interface UserBlock {
   at: string;
   /** Who wrote it, when that was not the person who reads here: an agent that delegates. */
   author: string;
+  /** The side that it is for, where both are models. */
+  to: string;
   fate: Fate | null;
   reason: string;
   /** Place in the queue from 1; 0 = no longer in it. */
@@ -48,6 +52,8 @@ export interface SystemBlock {
   key: string;
   text: string;
   origin: string;
+  /** The side that it is for; both, when it names none. */
+  to: string;
   silent: boolean;
   files: readonly FileReference[];
   at: string;
@@ -65,8 +71,20 @@ export interface AssistantBlock {
   durationMs: number;
   finish: string;
   side: string;
+  /** Set where a side begins to speak. */
+  speech: Speech | null;
+  /** The definition that said it, when another one has gone on since. */
+  spokenBy: string;
   /** The last of its turn: the place for time, model and copy. */
   endsTurn: boolean;
+}
+
+export interface RunBlock {
+  type: "run";
+  key: string;
+  record: RunRecord;
+  /** The side that acted last. */
+  side: string;
 }
 
 export type Block =
@@ -76,6 +94,7 @@ export type Block =
   | { type: "result"; key: string; record: ToolRecord }
   | { type: "reset"; key: string; record: ResetRecord }
   | { type: "summary"; key: string; record: SummaryRecord }
+  | RunBlock
   | { type: "handoff"; key: string; record: HandoffRecord }
   | { type: "note"; key: string; record: NoteRecord; isLatest: boolean }
   | { type: "unknown"; key: string; kind: string; at: string };
@@ -121,6 +140,8 @@ export function transcript(conversation: Conversation, showsCleared: boolean): B
   if (last?.type === "note") last.isLatest = true;
   if (conversation.live?.isWhole) blocks.push(liveBlock(conversation.live));
   markTurnEnds(blocks);
+  markSpeakers(blocks);
+  markRuns(blocks, conversation.hasOlder && from === 0);
   blocks.push(...queuedBlocks(conversation.items, recorded));
   return blocks;
 }
@@ -144,6 +165,7 @@ function recordBlock(
         files: record.files ?? [],
         at: record.at,
         author: isAgentId(record.sender ?? "") ? (record.sender ?? "") : "",
+        to: record.to ?? "",
         fate: item?.fate ?? null,
         reason: item?.reason ?? "",
         position: 0,
@@ -155,6 +177,7 @@ function recordBlock(
         key: record.item ? `i:${record.item}` : key,
         text: record.text,
         origin: record.origin,
+        to: record.to ?? "",
         silent: record.silent ?? false,
         files: record.files ?? [],
         at: record.at,
@@ -168,6 +191,8 @@ function recordBlock(
       return { type: "reset", key, record };
     case "summary":
       return { type: "summary", key, record };
+    case "run":
+      return { type: "run", key, record, side: "" };
     case "handoff":
       return { type: "handoff", key, record };
     case "note":
@@ -205,6 +230,8 @@ function assistantBlock(record: AssistantRecord, step: string | undefined): Assi
     durationMs: record.durationMs ?? 0,
     finish: record.finish ?? "",
     side: record.side ?? "",
+    speech: null,
+    spokenBy: "",
     endsTurn: false,
   };
 }
@@ -224,7 +251,9 @@ function liveBlock(live: LiveStep): AssistantBlock {
     usage: null,
     durationMs: 0,
     finish: "",
-    side: "",
+    side: live.side,
+    speech: null,
+    spokenBy: "",
     endsTurn: false,
   };
 }
@@ -232,8 +261,11 @@ function liveBlock(live: LiveStep): AssistantBlock {
 function markTurnEnds(blocks: readonly Block[]): void {
   blocks.forEach((block, index) => {
     if (block.type !== "assistant" || block.isLive) return;
-    const next = blocks[index + 1]?.type;
-    const goesOn = next === "assistant" || next === "result";
+    const next = blocks[index + 1];
+    const goesOn =
+      next?.type === "result" ||
+      (next?.type === "assistant" && next.side === block.side) ||
+      (next?.type === "system" && isReminder(next));
     block.endsTurn = !goesOn && !block.parts.some((part) => part.type === "call");
   });
 }
@@ -256,6 +288,7 @@ function queuedBlocks(
         key: `i:${item.id}`,
         text: item.text,
         origin: item.sender.id ?? item.sender.type,
+        to: "",
         silent: item.silent ?? false,
         files: item.files ?? [],
         at: item.at,
@@ -270,6 +303,7 @@ function queuedBlocks(
       files: item.files ?? [],
       at: item.at,
       author: item.sender.type === "agent" ? (item.sender.id ?? "") : "",
+      to: "",
       fate: item.fate,
       reason: item.reason ?? "",
       position: item.fate === "queued" ? ++position : 0,
@@ -279,9 +313,23 @@ function queuedBlocks(
 
 const FAILURE = /^The (?:\w+ )?agent ".*" \([a-z][a-z0-9]{23}\) (?:failed|was cancelled|ended \()/s;
 
+const REPORT =
+  /^Subagent \(reference: [a-z][a-z0-9]{23}\) has (returned the following result|reported a failure):\n\n(.*)$/s;
+
+/** What a subagent's run came to, when that is what a message tells. */
+export function reportOf(text: string): { title: string; text: string } | null {
+  const found = REPORT.exec(text);
+  if (!found) return null;
+  return {
+    title: found[1] === "reported a failure" ? "Failure of" : "Result of",
+    text: found[2] ?? "",
+  };
+}
+
 /** Whether a notice says that something did not come to its end; only the engine's own words count. */
 export function isBadNews(block: SystemBlock): boolean {
-  return isAgentId(block.origin) && FAILURE.test(block.text);
+  if (!isAgentId(block.origin)) return false;
+  return FAILURE.test(block.text) || reportOf(block.text)?.title === "Failure of";
 }
 
 export function isOpen(fate: Fate): boolean {

@@ -5,7 +5,14 @@ from starlette.responses import Response
 from retinue.definitions.definition import Definition
 from retinue.errors import NotFoundError
 from retinue.server.endpoints import AnyEndpoint, Endpoint, Plain, answer
-from retinue.server.wire import DefinitionEntry, DefinitionList, Nothing, PackageEntry, ProblemEntry
+from retinue.server.wire import (
+    DefinitionEntry,
+    DefinitionList,
+    Nothing,
+    PackageEntry,
+    ProblemEntry,
+    SideEntry,
+)
 
 
 def _entry(definition: Definition, default: str) -> DefinitionEntry:
@@ -21,6 +28,7 @@ def _entry(definition: Definition, default: str) -> DefinitionEntry:
         file=definition.file,
         is_default=definition.name == default,
         ui_visible=definition.ui_visible,
+        sides=[SideEntry(name=name, label=side.label or "") for name, side in definition.sides()],
         warnings=list(definition.warnings),
         package=PackageEntry(name=home.package, version=home.version) if home else None,
     )

@@ -1,0 +1,84 @@
+"""Two models that work with each other, the agents that sent them, and the plan of it all."""
+
+import re
+from collections.abc import Callable, Iterator
+
+import pytest
+from playwright.sync_api import expect
+
+from tests.browser.house import TOOLS, House
+from tests.browser.studio import make_studio
+from tests.browser.window import Window
+
+Visit = Callable[..., Window]
+
+
+@pytest.fixture(scope="module")
+def house(tmp_path_factory: pytest.TempPathFactory) -> Iterator[House]:
+    house = House(make_studio(tmp_path_factory.mktemp("studio"), TOOLS))
+    house.start()
+    yield house
+    house.close()
+
+
+def test_both_sides_are_told_apart_live_and_replayed_until_their_run_ends(
+    visit: Visit, house: House
+) -> None:
+    window = visit()
+    window.begin("Desk")
+    window.say("draw tree")
+    card = window.call("team")
+    expect(card).to_contain_text("looking at the first draft")
+    tree = window.page.get_by_role("button", name=re.compile("^Agents of this conversation"))
+    tree.click()
+    panel = window.page.get_by_role("dialog", name="Agents of this conversation")
+    expect(panel.get_by_role("link", name=re.compile("Drawing team"))).to_contain_text(
+        re.compile("Working.*looking at the first draft", re.DOTALL)
+    )
+    panel.get_by_role("link", name=re.compile("Drawing team")).click()
+    log = window.log
+    expect(log).to_contain_text(re.compile(r"Worker\s*Turn 1 · 2 steps"))
+    expect(log).to_contain_text(re.compile(r"Reviewer\s*Turn 2 · 2 steps"))
+    house.open_gate("review")
+    end = log.get_by_role("article", name="Run completed")
+    expect(end).to_contain_text("Reviewer declared it finished · 4 turns · 8 steps")
+    expect(end).to_contain_text("The drawing is ready.")
+    expect(end.get_by_role("link", name="tree.svg")).to_be_visible()
+    expect(log).to_contain_text("Reminder to Reviewer: Go on.")
+    assert window.answers("Worker").count() == 3
+    live = log.inner_text()
+    window.page.reload()
+    expect(end).to_be_visible()
+    assert log.inner_text() == live
+    assert window.trouble == []
+
+
+def test_a_card_keeps_the_way_to_the_subagent_that_its_call_began(
+    visit: Visit, house: House
+) -> None:
+    house.open_gate("review")
+    window = visit()
+    window.begin("Desk")
+    window.say("draw ghost")
+    card = window.call("team")
+    expect(card).to_contain_text("Nobody has seen one.")
+    expect(card).to_contain_text(re.compile("Did not finish|Ended"))
+    window.say("tonight tree")
+    late = window.call("subagent_create")
+    expect(late.get_by_role("link", name="Night tree")).to_be_visible()
+    told = window.log.get_by_role("article", name="Message from an agent")
+    expect(told).to_contain_text("Result of Night tree")
+    card.get_by_role("link", name="Drawing team").click()
+    failed = window.log.get_by_role("article", name="Run failed")
+    expect(failed).to_contain_text("Worker gave up · 1 turn · 1 step")
+    assert window.trouble == []
+
+
+def test_a_handoff_divides_the_page_and_leaves_what_was_said_to_who_said_it(visit: Visit) -> None:
+    window = visit()
+    window.begin("Desk")
+    window.say("pay")
+    expect(window.log).to_contain_text("Desk handed over to Billing")
+    expect(window.answers("Billing")).to_contain_text("Nothing is owed.")
+    expect(window.answers("Desk")).to_have_count(1)
+    assert window.trouble == []
