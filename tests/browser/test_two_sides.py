@@ -82,3 +82,20 @@ def test_a_handoff_divides_the_page_and_leaves_what_was_said_to_who_said_it(visi
     expect(window.answers("Billing")).to_contain_text("Nothing is owed.")
     expect(window.answers("Desk")).to_have_count(1)
     assert window.trouble == []
+
+
+def test_the_page_of_a_definition_draws_all_that_it_leads_to(visit: Visit, house: House) -> None:
+    window = visit("/#/d/desk", width=390, height=844)
+    main = window.page.get_by_role("main")
+    expect(main.get_by_role("heading", name="Desk", exact=True)).to_be_visible()
+    team = main.get_by_role("list", name="Sides of Drawing team")
+    expect(team).to_contain_text("approve ends the run with a result")
+    expect(team.get_by_role("region", name="Prompt worker")).to_contain_text("draw")
+    expect(main.get_by_role("list", name="Prompts it calls")).to_contain_text("namer")
+    assert window.page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+    (house.project / "prompts" / "billing.md").write_text("---\ntools: 7\n---\nBroken.")
+    expect(main).to_contain_text("prompts/billing.md")
+    expect(main).to_contain_text("the last good version is used")
+    main.get_by_role("list", name="Subagents").get_by_role("link", name="Drawing team").click()
+    expect(main.get_by_role("heading", name="Drawing team")).to_be_visible()
+    assert window.trouble == []

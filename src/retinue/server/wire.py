@@ -7,6 +7,7 @@ import msgspec
 from msgspec import UNSET, Meta, Struct, UnsetType, field
 
 from retinue.agents.state import TokenSnapshot, TokenStats
+from retinue.definitions.graph import GraphDefinition, GraphPrompt
 from retinue.events import AgentView, ItemView, RequestView, ScheduleView, SlotView, WaitView
 
 Kind = Literal["user", "cron", "heartbeat", "system", "subagent", "swarm", "permanent"]
@@ -144,6 +145,14 @@ class DefinitionList(Answer, frozen=True, kw_only=True):
     """All definitions, and what does not load."""
 
     definitions: list[DefinitionEntry]
+    problems: list[ProblemEntry]
+
+
+class DefinitionGraph(Answer, frozen=True, kw_only=True):
+    """What a definition leads to, itself first, and what is wrong in those files."""
+
+    definitions: list[GraphDefinition]
+    prompts: list[GraphPrompt]
     problems: list[ProblemEntry]
 
 

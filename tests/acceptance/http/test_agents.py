@@ -292,3 +292,12 @@ async def test_health_tells_strangers_little_and_the_owner_more(door: Door) -> N
     more = (await door.client.get("/api/health")).json()
     assert more["store"]["kind"] == "sqlite"
     assert more["store"]["agents"] > 0
+
+
+async def test_the_graph_of_a_definition_is_shown_and_of_an_unknown_one_is_not(door: Door) -> None:
+    graph = (await door.client.get("/api/definitions/helper/graph")).json()
+    (helper,) = graph["definitions"]
+    assert (helper["name"], helper["type"]) == ("helper", "ai_human")
+    assert [side["name"] for side in helper["sides"]] == ["side_a"]
+    assert graph["prompts"] == []
+    assert (await door.client.get("/api/definitions/helpr/graph")).status_code == 404

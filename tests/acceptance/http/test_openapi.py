@@ -20,6 +20,7 @@ DOCUMENT: dict[str, Any] = json.loads(document(ENDPOINTS))
 ROUTES = [
     ("get", "/api/health"),
     ("get", "/api/definitions"),
+    ("get", "/api/definitions/{name}/graph"),
     ("post", "/api/agents"),
     ("get", "/api/agents"),
     ("get", "/api/agents/{agent_id}"),

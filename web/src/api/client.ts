@@ -5,6 +5,7 @@ import type {
   AgentList,
   AgentTree,
   AgentView,
+  DefinitionGraph,
   DefinitionList,
   FileReference,
   Health,
@@ -115,6 +116,8 @@ export function fileUrl(agentId: string, path: string): string {
 export const api = {
   signIn: (proof: { code: string } | { token: string }) => json<void>("POST", "/api/login", proof),
   health: () => json<Health>("GET", "/api/health"),
+  definitionGraph: (name: string) =>
+    json<DefinitionGraph>("GET", `/api/definitions/${encodeURIComponent(name)}/graph`),
   definitions: () => json<DefinitionList>("GET", "/api/definitions"),
 
   agents: (

@@ -153,6 +153,13 @@ export type DefinitionEntry = {
   warnings: Array<string>;
 };
 
+/** What a definition leads to, itself first, and what is wrong in those files. */
+export type DefinitionGraph = {
+  definitions: Array<GraphDefinition>;
+  problems: Array<ProblemEntry>;
+  prompts: Array<GraphPrompt>;
+};
+
 /** All definitions, and what does not load. */
 export type DefinitionList = { definitions: Array<DefinitionEntry>; problems: Array<ProblemEntry> };
 
@@ -207,6 +214,57 @@ export type FileReference = { id: string; mimeType: string; name: string; path: 
 
 /** A folder of an agent's own tree. */
 export type FolderEntry = { modifiedAt: string; name: string; path: string };
+
+/** A definition with its sides. */
+export type GraphDefinition = {
+  description: string;
+  displayName: string;
+  file: string;
+  hooks: Array<GraphHook>;
+  isPublic: boolean;
+  maxSessionTurns: number | null;
+  model: string | null;
+  name: string;
+  sides: Array<GraphSide>;
+  type: "ai_human" | "dual_ai" | "external";
+  warnings: Array<string>;
+};
+
+/** Something that a prompt can call. */
+export type GraphEntry = {
+  isBlocking: boolean;
+  isImmediate: boolean;
+  isResumable: boolean;
+  kind: "handoff" | "prompt" | "subagent" | "tool";
+  name: string;
+  optional: string | null;
+  target: string;
+};
+
+/** A hook by its id, and the point of a run that it is at. */
+export type GraphHook = { id: string; kind: string };
+
+/** A prompt; without a list it can call every tool that its definition allows. */
+export type GraphPrompt = {
+  file: string;
+  hooks: Array<GraphHook>;
+  model: string | null;
+  name: string;
+  tools: Array<GraphEntry> | null;
+};
+
+/** A tool whose call ends a turn or a run, or tells how it goes. */
+export type GraphRule = { name: "session_fail" | "session_status" | "session_stop" | "stop_tool"; tool: string };
+
+/** A side that a model speaks for. */
+export type GraphSide = {
+  label: string;
+  maxSteps: number | null;
+  name: "side_a" | "side_b";
+  prompt: GraphPrompt;
+  rules: Array<GraphRule>;
+  stopsOnResponse: boolean;
+};
 
 /** Another definition goes on with the conversation; it may be told something first. */
 export type HandoffRecord = {

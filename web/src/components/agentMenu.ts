@@ -5,6 +5,7 @@ import { agentTitle } from "../state/agents";
 import { app } from "../state/app.svelte";
 import { confirmation } from "../state/confirm.svelte";
 import { plural } from "../state/format";
+import { definitionHref, router } from "../state/route.svelte";
 import type { MenuItem } from "./Menu.svelte";
 
 const NAMED = 6;
@@ -18,6 +19,11 @@ export function agentMenu(agent: AgentView, rename: () => void): MenuItem[] {
   ];
   return [
     { label: "Rename", icon: "pencil", act: rename },
+    {
+      label: "Definition",
+      icon: "tree",
+      act: () => router.go(definitionHref(agent.definition)),
+    },
     {
       label: isPinned ? "Unpin" : "Pin",
       icon: "pin",

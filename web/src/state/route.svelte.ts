@@ -1,16 +1,23 @@
 /** The address bar: which conversation or page is open, and a sign-in code that must not stay there. */
 
-export type PageName = "approvals" | "schedules";
+export type PageName = "approvals" | "schedules" | "definition";
 export type Route =
   | { view: "start" }
-  | { view: "page"; page: PageName }
+  | { view: "page"; page: Exclude<PageName, "definition"> }
+  | { view: "page"; page: "definition"; definition: string }
   | { view: "conversation"; agentId: string };
 
-export const PAGES: Record<PageName, string> = { approvals: "Approvals", schedules: "Schedules" };
+export const PAGES: Record<PageName, string> = {
+  approvals: "Approvals",
+  schedules: "Schedules",
+  definition: "Definition",
+};
 
 export function parseRoute(hash: string): Route {
   const page = hash.replace(/^#\//, "");
-  if (Object.hasOwn(PAGES, page)) return { view: "page", page: page as PageName };
+  if (page === "approvals" || page === "schedules") return { view: "page", page };
+  const named = /^#\/d\/([^/?]+)$/.exec(hash)?.[1];
+  if (named) return { view: "page", page: "definition", definition: decodeURIComponent(named) };
   const match = /^#\/c\/([^/?]+)$/.exec(hash);
   return match?.[1]
     ? { view: "conversation", agentId: decodeURIComponent(match[1]) }
@@ -21,7 +28,11 @@ export function agentHref(agentId: string): string {
   return `#/c/${encodeURIComponent(agentId)}`;
 }
 
-export function pageHref(page: PageName): string {
+export function definitionHref(name: string): string {
+  return `#/d/${encodeURIComponent(name)}`;
+}
+
+export function pageHref(page: Exclude<PageName, "definition">): string {
   return `#/${page}`;
 }
 
@@ -50,6 +61,11 @@ class Router {
 
   get agentId(): string | null {
     return this.current.view === "conversation" ? this.current.agentId : null;
+  }
+
+  get definition(): string | null {
+    const { current } = this;
+    return current.view === "page" && current.page === "definition" ? current.definition : null;
   }
 
   get page(): PageName | null {

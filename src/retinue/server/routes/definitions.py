@@ -1,12 +1,17 @@
 """Definitions, with what does not load."""
 
+from collections.abc import Iterable
+
 from starlette.responses import Response
 
 from retinue.definitions.definition import Definition
+from retinue.definitions.graph import graph_of
 from retinue.errors import NotFoundError
+from retinue.problems import LoadProblem
 from retinue.server.endpoints import AnyEndpoint, Endpoint, Plain, answer
 from retinue.server.wire import (
     DefinitionEntry,
+    DefinitionGraph,
     DefinitionList,
     Nothing,
     PackageEntry,
@@ -46,19 +51,35 @@ async def definitions(call: Plain) -> Response:
     catalog = call.engine.catalog
     await call.engine.following.everything(call.engine.toolbox)
     default = _default(call)
-    problems = [
-        ProblemEntry(
-            message=problem.message,
-            file=problem.file,
-            field=problem.field,
-            line=problem.line,
-            severity=problem.severity,
-            using_last_good=problem.using_last_good,
-        )
-        for problem in (*catalog.errors(), *call.engine.toolbox.problems())
-    ]
     entries = [_entry(definition, default) for definition in catalog.definitions()]
+    problems = [_problem(problem) for problem in _problems(call)]
     return answer(DefinitionList(definitions=entries, problems=problems))
+
+
+async def graph(call: Plain) -> Response:
+    catalog = call.engine.catalog
+    await call.engine.following.everything(call.engine.toolbox)
+    found = graph_of(catalog, catalog.public(call.parameter("name")))
+    files = found.files
+    problems = [_problem(problem) for problem in _problems(call) if problem.file in files]
+    return answer(
+        DefinitionGraph(definitions=found.definitions, prompts=found.prompts, problems=problems)
+    )
+
+
+def _problems(call: Plain) -> Iterable[LoadProblem]:
+    return (*call.engine.catalog.errors(), *call.engine.toolbox.problems())
+
+
+def _problem(problem: LoadProblem) -> ProblemEntry:
+    return ProblemEntry(
+        message=problem.message,
+        file=problem.file,
+        field=problem.field,
+        line=problem.line,
+        severity=problem.severity,
+        using_last_good=problem.using_last_good,
+    )
 
 
 ENDPOINTS: list[AnyEndpoint] = [
@@ -70,5 +91,15 @@ ENDPOINTS: list[AnyEndpoint] = [
         query=Nothing,
         body=Nothing,
         answer=DefinitionList,
-    )
+    ),
+    Endpoint(
+        method="GET",
+        path="/api/definitions/{name}/graph",
+        summary="Show what a definition leads to: sides, prompts, tools, subagents, handoffs",
+        run=graph,
+        query=Nothing,
+        body=Nothing,
+        answer=DefinitionGraph,
+        refuses=(404,),
+    ),
 ]

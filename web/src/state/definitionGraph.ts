@@ -1,0 +1,78 @@
+/** The graph of a definition as a tree to draw: circles end where they come back. */
+
+import type { DefinitionGraph, GraphDefinition, GraphEntry, GraphPrompt } from "../api/shapes";
+
+/** Something that a prompt can call, with what it leads to. */
+export interface Leaf {
+  entry: GraphEntry;
+  /** What it means for the conversation, in a few words. */
+  facts: readonly string[];
+  definition: GraphDefinition | undefined;
+  prompt: GraphPrompt | undefined;
+  /** It leads back to something above it. */
+  isCircle: boolean;
+  /** It leads to something that does not load. */
+  isMissing: boolean;
+}
+
+export const GROUPS: readonly { kind: GraphEntry["kind"]; title: string }[] = [
+  { kind: "tool", title: "Tools" },
+  { kind: "prompt", title: "Prompts it calls" },
+  { kind: "subagent", title: "Subagents" },
+  { kind: "handoff", title: "Hands over to" },
+];
+
+/** What a prompt can call, of one kind; `above` names the definitions and prompts on the way here. */
+export function leaves(
+  graph: DefinitionGraph,
+  prompt: GraphPrompt,
+  kind: GraphEntry["kind"],
+  above: readonly string[],
+): readonly Leaf[] {
+  return (prompt.tools ?? [])
+    .filter((entry) => entry.kind === kind)
+    .map((entry) => {
+      const definition = graph.definitions.find(
+        ({ name }) => (kind === "subagent" || kind === "handoff") && name === entry.target,
+      );
+      const called = graph.prompts.find(({ name }) => kind === "prompt" && name === entry.target);
+      return {
+        entry,
+        facts: facts(entry),
+        definition,
+        prompt: called,
+        isCircle: above.includes(keyOf(entry)),
+        isMissing: kind !== "tool" && !definition && !called,
+      };
+    });
+}
+
+/** How a node is named on the way to what is below it. */
+export function keyOf({ kind, target }: Pick<GraphEntry, "kind" | "target">): string {
+  return `${kind === "prompt" ? "prompt" : "definition"}:${target}`;
+}
+
+function facts(entry: GraphEntry): string[] {
+  const found = [entry.optional ? `only while ${entry.optional} is on` : ""];
+  if (entry.kind === "subagent") {
+    found.unshift(
+      entry.isImmediate ? "begins by itself" : "",
+      entry.isBlocking ? "waited for" : "works beside",
+      entry.isResumable ? "kept afterwards" : "one run",
+    );
+  }
+  return found.filter(Boolean);
+}
+
+export const RULES: Record<string, string> = {
+  stop_tool: "ends its turn",
+  session_stop: "ends the run with a result",
+  session_fail: "ends the run as failed",
+  session_status: "tells how it goes",
+};
+
+export const TYPES: Record<GraphDefinition["type"], string> = {
+  ai_human: "A model and a person",
+  dual_ai: "Two models",
+  external: "Another system",
+};
