@@ -24,6 +24,7 @@ from retinue.engine.arriving import Arrivals
 from retinue.engine.chats import Chats
 from retinue.engine.delivery import Outbox
 from retinue.engine.dispatch import Dispatch, LocalDispatch, priority_of
+from retinue.engine.families import living_family
 from retinue.engine.feed import Feed
 from retinue.engine.following import Following
 from retinue.engine.limits import limits_of
@@ -287,13 +288,14 @@ class Engine:
         agent = await self.store.agent(owner, agent_id)
         if agent.lifecycle != "active":
             return []
+        ended = [agent_id, *await living_family(self.store, owner, agent_id)]
         try:
             await self._order(owner, agent_id, Terminate(reason=reason))
         except TerminatedError:
             pass  # somebody else's order, or its parent's end, came first
-        ended = [agent_id]
         for child in await self.store.children(owner, agent_id):
-            ended += await self.terminate(owner, child.id, reason="its parent was terminated")
+            more = await self.terminate(owner, child.id, reason="its parent was terminated")
+            ended += [one for one in more if one not in ended]
         return ended
 
     async def switch_back(

@@ -51,6 +51,15 @@ async def ancestors_of(store: Store, agent: Relative) -> Sequence[Agent]:
     return found
 
 
+async def living_family(store: Store, owner: OwnerId, agent_id: AgentId) -> list[AgentId]:
+    """Whoever ends when this agent ends, each child before its own children."""
+    found: list[AgentId] = []
+    for child in await store.children(owner, agent_id):
+        if child.lifecycle == "active":
+            found += [child.id, *await living_family(store, owner, child.id)]
+    return found
+
+
 async def tree_of(store: Store, owner: OwnerId, agent_id: AgentId, *, depth: int) -> Branch:
     """The agent with its descendants, nearer ones first when there are too many."""
     root = Branch(agent=await store.agent(owner, agent_id))

@@ -53,3 +53,18 @@ async def test_a_tree_of_very_many_agents_is_cut_and_shows_those_at_work(start: 
     assert tree.children[0].agent.id == last.id
     assert (len(tree.children), tree.hidden) == (LARGEST - 1, 1)
     gate.opened.set()
+
+
+async def test_everybody_who_ends_with_an_agent_is_told_of_also_those_who_end_by_themselves(
+    start: Start,
+) -> None:
+    """Its end is a message to each child, which may come before the command reaches them."""
+    kit = await start(lambda request: "ok")
+    root = await kit.agent()
+    children = [await child_of(kit, root, f"child {number}") for number in range(6)]
+    grandchild = await child_of(kit, children[-1], "grandchild")
+    family = {agent.id for agent in (root, *children, grandchild)}
+    ended = await kit.engine.terminate(LOCAL_OWNER, root.id)
+    assert (set(ended), len(ended)) == (family, len(family))
+    assert {(await kit.fresh(child)).lifecycle for child in children} == {"terminated"}
+    assert await kit.engine.terminate(LOCAL_OWNER, root.id) == []
