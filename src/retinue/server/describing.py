@@ -194,7 +194,9 @@ def _operation(endpoint: AnyEndpoint) -> Json:
 
 
 def _noun(path: str) -> str:
-    words = [part for part in path.split("/") if part and part != "api"]
+    """Name what a path is about; the few that are not under /api have the same names there."""
+    first, *rest = path.strip("/").split("/")
+    words = rest if first == "api" else ["root", first, *rest]
     return "_".join(re.sub(r"[{}.]|:path", "", word) for word in words)
 
 

@@ -19,6 +19,7 @@ pytestmark = pytest.mark.asyncio(loop_scope="module")
 EXAMPLES = {
     "agent_id": "a" * 24,
     "message_id": "m" * 27,
+    "name": "KEY",
     "path": "a.txt",
     "request_id": "r1",
     "schedule_id": "daily",

@@ -20,11 +20,15 @@ BODIES: dict[str, dict[str, Any]] = {
     "PATCH /api/agents/{agent_id}": {"name": "mine now"},
     "POST /api/permissions/{request_id}": {"decision": "allow"},
     "PATCH /api/schedules/{schedule_id}": {"title": "mine now"},
+    "PUT /api/agents/{agent_id}/variables/{name}": {"value": "mine now"},
+    "POST /threads/{agent_id}/variables/{request_id}": {"env": {"KEY": "mine now"}},
+    "POST /api/threads/{agent_id}/variables/{request_id}": {"env": {"KEY": "mine now"}},
 }
 ABOUT_AN_AGENT = [
     (endpoint.method, endpoint.path)
     for endpoint in ENDPOINTS
-    if "{" in endpoint.path or endpoint.path in ("/api/tools", "/api/events")
+    if ("{" in endpoint.path or endpoint.path in ("/api/tools", "/api/events"))
+    and endpoint.path != "/api/variables/{name}"  # everybody's own
 ]
 
 
@@ -54,6 +58,7 @@ async def test_a_foreign_agent_does_not_exist(
         path="a.txt",
         schedule_id=schedule["id"],
         request_id="r1",
+        name="KEY",
     )
     params = {"agent": agent} if path in ("/api/tools", "/api/events") else {}
     body = BODIES.get(f"{method} {path}")
