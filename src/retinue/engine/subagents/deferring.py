@@ -87,7 +87,7 @@ class Deferred:
         self._services = services
 
     def missing(self, agent: Agent, deferral: Deferral, given: Sequence[str]) -> list[str]:
-        target = self._services.catalog.definition(deferral.config.name)
+        target = self._services.catalog.definition(deferral.config.key)
         return missing_names(self._services, agent.owner, target, deferral.required, given)
 
     async def begin(self, draft: Draft, warm: Warm, plan: Plan, order: Provide) -> None:
@@ -97,7 +97,7 @@ class Deferred:
         """
         services = self._services
         deferral = open_deferral(warm, order.request_id, draft.at)
-        target = services.catalog.definition(deferral.config.name)
+        target = services.catalog.definition(deferral.config.key)
         value = _child(services, warm.owner, target).get
         scoped = scoped_variables(target, services.catalog, plan.known, value)
         names = frozenset(one.name for one in scoped)
