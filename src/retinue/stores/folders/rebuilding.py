@@ -61,10 +61,11 @@ def needs_rebuild(data_dir: Path) -> bool:
     """Whether the folders hold agents that no database has, or a rebuild was cut off."""
     if _marker(data_dir).exists():
         return True
-    has_any = bool(folder_ids(data_dir)) or any(
-        (data_dir / name).exists() for name in (SCHEDULES, VARIABLES)
+    # The database is asked for first: with it, nobody has to list the folders of all agents.
+    return _is_without_database(data_dir) and (
+        bool(folder_ids(data_dir))
+        or any((data_dir / name).exists() for name in (SCHEDULES, VARIABLES))
     )
-    return _is_without_database(data_dir) and has_any
 
 
 def _is_without_database(data_dir: Path) -> bool:
