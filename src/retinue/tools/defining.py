@@ -10,7 +10,8 @@ from typing import Any, cast
 
 from retinue.definitions.declared import DeclaredTool, collect
 from retinue.definitions.prompt import Variable
-from retinue.errors import DefinitionError
+from retinue.definitions.variables import read_variable
+from retinue.errors import DefinitionError, UsageError
 from retinue.messages import FileReference
 from retinue.settings.keys import did_you_mean, snake_case
 from retinue.tools.function import tool
@@ -143,22 +144,13 @@ def define_tool(**fields: Any) -> Any:
 
 
 def _variable(written: object, file: str, line: int) -> Variable:
-    if isinstance(written, Variable):
-        return written
-    if isinstance(written, str):
-        return Variable(name=written)
-    table = {snake_case(key): value for key, value in cast("Mapping[str, Any]", written).items()}
-    known = {"name", "type", "required", "scoped", "description"}
-    if "name" not in table or not table.keys() <= known:
-        message = f"expected a name or a table of {', '.join(sorted(known))}"
+    if not isinstance(written, str | Variable | Mapping):
+        message = "expected a name or a table of name, type, required, scoped and description"
         raise DefinitionError(message, file=file, field="variables", line=line)
-    return Variable(
-        name=table["name"],
-        type=table.get("type", "secret"),
-        is_required=table.get("required", False),
-        is_scoped=table.get("scoped", False),
-        description=table.get("description", ""),
-    )
+    try:
+        return read_variable(cast("str | Variable | Mapping[str, Any]", written))
+    except UsageError as error:
+        raise DefinitionError(error.message, file=file, field="variables", line=line) from error
 
 
 async def _called(function: Callable[..., Any], ctx: ToolContext, arguments: Any) -> Any:
