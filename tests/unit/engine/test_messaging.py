@@ -1,3 +1,4 @@
+import re
 from collections.abc import Callable
 
 from retinue.engine.collaboration.toolbox import COLLABORATION_TOOLS
@@ -25,7 +26,7 @@ def result(kinds: list[str]) -> str:
 
 def on_go(reply: Answer) -> Callable[[ModelRequest], Answer]:
     def script(request: ModelRequest) -> Answer:
-        return reply if "go" in last_said(request) else "ok"
+        return reply if re.search(r"\bgo\b", last_said(request)) else "ok"
 
     return script
 
