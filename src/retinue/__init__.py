@@ -10,6 +10,9 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from retinue.definitions.declared import HookBlocked
     from retinue.definitions.declaring import define_agent, define_hook, define_prompt
+    from retinue.plugins.defining import define_plugin
+    from retinue.plugins.function import operation
+    from retinue.plugins.port import OperationContext
     from retinue.tools.defining import define_tool
     from retinue.tools.function import tool
     from retinue.tools.port import ToolContext
@@ -18,22 +21,28 @@ __version__ = "0.1.0"
 
 __all__ = [
     "HookBlocked",
+    "OperationContext",
     "ToolContext",
     "__version__",
     "define_agent",
     "define_hook",
+    "define_plugin",
     "define_prompt",
     "define_tool",
+    "operation",
     "tool",
 ]
 
 _HOMES = {
     "HookBlocked": "retinue.definitions.declared",
+    "OperationContext": "retinue.plugins.port",
     "ToolContext": "retinue.tools.port",
     "define_agent": "retinue.definitions.declaring",
     "define_hook": "retinue.definitions.declaring",
+    "define_plugin": "retinue.plugins.defining",
     "define_prompt": "retinue.definitions.declaring",
     "define_tool": "retinue.tools.defining",
+    "operation": "retinue.plugins.function",
     "tool": "retinue.tools.function",
 }
 

@@ -23,6 +23,9 @@ from retinue.ids import LOCAL_OWNER, AgentId, OwnerId
 from retinue.models.port import Model
 from retinue.models.registry import ModelRegistry
 from retinue.packaging.project import Project
+from retinue.plugins.port import Plugin, PluginSource
+from retinue.plugins.registry import BuiltinPlugins, Plugins
+from retinue.plugins.toolbox import PluginToolbox
 from retinue.settings import Settings, load_settings
 from retinue.settings.sealing import KEY_FILE, KeySeal
 from retinue.stores.folders.archive import import_from
@@ -51,6 +54,7 @@ class Extras:
 
     models: Mapping[str, Model] = field(default_factory=dict[str, Model])
     tools: Toolbox | None = None
+    plugins: Sequence[Plugin] = ()
     connectors: Mapping[str, Deliver] = field(default_factory=dict[str, Deliver])
     clock: Clock = field(default_factory=SystemClock)
     settings: Settings | None = None
@@ -128,7 +132,8 @@ async def _assembled(
     mcp = McpToolbox(settings.mcp, clock=extras.clock, project_dir=settings.project_dir)
     opened.push_async_callback(mcp.close)
     shelf = Shelf(settings.project_dir, await in_thread(installed_packages, name="find packages"))
-    toolbox = _toolbox(settings, mcp, extras, shelf)
+    plugins = _plugins(extras)
+    toolbox = _toolbox(settings, mcp, extras, shelf, plugins)
     models = ModelRegistry.from_settings(settings, env, clock=extras.clock, extra=extras.models)
     opened.push_async_callback(models.close)
     known_models = KnownModels(problem=models.problem, default=settings.model)
@@ -188,7 +193,7 @@ async def read_project(project_dir: Path, env: Mapping[str, str]) -> Project:
     """Read the files of a project without opening its store or asking a server."""
     settings = load_settings(project_dir, env)
     extras, shelf = Extras(), Shelf(project_dir)
-    toolbox = _toolbox(settings, None, extras, shelf)
+    toolbox = _toolbox(settings, None, extras, shelf, _plugins(extras))
     catalog = await _catalog(settings, toolbox, extras.clock, shelf, None)
     everything = CombinedToolbox(toolbox, DeclaredToolbox(catalog))
     return Project(directory=project_dir, catalog=catalog, tools=await everything.tools())
@@ -219,11 +224,20 @@ def _shared(toolbox: CombinedToolbox) -> Sequence[str]:
     return [name for name, tool in toolbox.listed().items() if is_shared(tool)]
 
 
+def _plugins(extras: Extras) -> PluginSource:
+    return Plugins(BuiltinPlugins(*extras.plugins))
+
+
 def _toolbox(
-    settings: Settings, mcp: McpToolbox | None, extras: Extras, shelf: Shelf
+    settings: Settings,
+    mcp: McpToolbox | None,
+    extras: Extras,
+    shelf: Shelf,
+    plugins: PluginSource,
 ) -> CombinedToolbox:
     sources: list[Toolbox] = [
-        BuiltinToolbox(clock=extras.clock, private=settings.data_dir, settings=settings.tools)
+        BuiltinToolbox(clock=extras.clock, private=settings.data_dir, settings=settings.tools),
+        PluginToolbox(plugins, extras.clock),
     ]
     if extras.tools is not None:
         sources.append(extras.tools)

@@ -2,7 +2,8 @@
 
 RetinueError
 ├── UsageError               the caller or the settings are wrong; retrying cannot help
-│   └── DefinitionError      a definition, prompt or tool file does not load
+│   ├── DefinitionError      a definition, prompt or tool file does not load
+│   └── ArgumentsError       the arguments of a tool or an operation do not fit; names the fields
 ├── NotFoundError            no such thing, or not for this owner
 ├── ConflictError            the thing exists already, with another content
 ├── TerminatedError          the agent ended and takes no more messages
@@ -57,6 +58,12 @@ class DefinitionError(UsageError):
         self.file = file
         self.field = field
         self.line = line
+
+
+class ArgumentsError(UsageError):
+    """The arguments of a tool or an operation do not fit; `details.fields` says which and why."""
+
+    code = "invalid_arguments"
 
 
 class NotFoundError(RetinueError):

@@ -6,17 +6,23 @@ import sys
 import retinue
 from retinue.definitions.declared import HookBlocked
 from retinue.definitions.declaring import define_agent, define_hook, define_prompt
+from retinue.plugins.defining import define_plugin
+from retinue.plugins.function import operation
+from retinue.plugins.port import OperationContext
 from retinue.tools.defining import define_tool
 from retinue.tools.function import tool
 from retinue.tools.port import ToolContext
 
 PUBLIC = {
     "HookBlocked": HookBlocked,
+    "OperationContext": OperationContext,
     "ToolContext": ToolContext,
     "define_agent": define_agent,
     "define_hook": define_hook,
+    "define_plugin": define_plugin,
     "define_prompt": define_prompt,
     "define_tool": define_tool,
+    "operation": operation,
     "tool": tool,
 }
 

@@ -1,7 +1,6 @@
 """The `tool` decorator: a plain function becomes something that a model can call."""
 
 import functools
-import inspect
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -11,7 +10,7 @@ from retinue.errors import DefinitionError, UsageError
 from retinue.tools.docstrings import docstring_of
 from retinue.tools.port import Check, Effect, Pending, Tool, ToolContext, ToolOutput, Verified
 from retinue.tools.results import output_of
-from retinue.tools.threads import in_thread
+from retinue.tools.signature import Signature
 
 if TYPE_CHECKING:
     from retinue.definitions.prompt import Variable  # its package is slow to import
@@ -71,20 +70,10 @@ class FunctionTool(Generic[P, R]):
 
     def as_tool(self, *, source: str = "project") -> Tool:
         """Build the schema; raises `DefinitionError` with file and line when there is none."""
-        from retinue.tools.schema import (  # noqa: PLC0415  (pydantic is slow to import)
-            UnusableFunctionError,
-            parameters_of,
-        )
-
         options = self._options
-        signature = _Signature.of(self.function, self._complaint)
+        signature = Signature.of(self.function, self._complaint)
         text = docstring_of(self.function)
-        try:
-            parameters = parameters_of(
-                self.name, self.function, signature.parameters, text.parameters
-            )
-        except UnusableFunctionError as error:
-            raise self._complaint(str(error)) from error
+        parameters = signature.schema(self.name, self.function, text.parameters, self._complaint)
         validate = parameters.validate
 
         async def invoke(ctx: ToolContext, arguments: Mapping[str, Any]) -> ToolOutput | Pending:
@@ -110,7 +99,7 @@ class FunctionTool(Generic[P, R]):
 
     def _port_check(
         self,
-        signature: "_Signature",
+        signature: Signature,
         validate: Callable[[Mapping[str, Any]], Mapping[str, Any]],
     ) -> Check | None:
         if self._check is None:
@@ -120,7 +109,7 @@ class FunctionTool(Generic[P, R]):
                 )
             return None
         function = self._check
-        wanted = _Signature.of(function, self._complaint)
+        wanted = Signature.of(function, self._complaint)
         names = {parameter.name for parameter in wanted.parameters}
         foreign = sorted(names - {parameter.name for parameter in signature.parameters})
         if foreign:
@@ -177,43 +166,6 @@ class FunctionTool(Generic[P, R]):
             line=code.co_firstlineno if code else None,
             field=f"tool {self._spelled}",
         )
-
-
-@dataclass(frozen=True, slots=True)
-class _Signature:
-    """How a function is called: with a context or without, in the loop or in a thread."""
-
-    parameters: Sequence[inspect.Parameter]
-    takes_context: bool
-    is_async: bool
-
-    @classmethod
-    def of(
-        cls, function: Callable[..., Any], complaint: Callable[[str], DefinitionError]
-    ) -> "_Signature":
-        parameters = list(inspect.signature(function).parameters.values())
-        takes_context = bool(parameters) and _is_context(parameters[0])
-        rest = parameters[1:] if takes_context else parameters
-        for parameter in rest:
-            if parameter.kind not in (parameter.POSITIONAL_OR_KEYWORD, parameter.KEYWORD_ONLY):
-                raise complaint(f"parameter {str(parameter)!r} has no name that a model could use")
-            if _is_context(parameter):
-                raise complaint("the context must be the first parameter")
-        return cls(rest, takes_context, inspect.iscoroutinefunction(function))
-
-    async def call(
-        self, function: Callable[..., Any], ctx: ToolContext, arguments: Mapping[str, Any]
-    ) -> Any:
-        call = functools.partial(function, *([ctx] if self.takes_context else []), **arguments)
-        value: Any = await call() if self.is_async else await in_thread(call, name="tool")
-        # A function without `async` may give an awaitable all the same, such as a wrapped one.
-        return await value if inspect.isawaitable(value) else value
-
-
-def _is_context(parameter: inspect.Parameter) -> bool:
-    annotation = parameter.annotation
-    written = annotation if isinstance(annotation, str) else getattr(annotation, "__name__", "")
-    return parameter.name == "ctx" or written.strip("'\"").rpartition(".")[2] == "ToolContext"
 
 
 @overload

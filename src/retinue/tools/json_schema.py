@@ -5,7 +5,7 @@ import itertools
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from retinue.errors import UsageError
+from retinue.errors import ArgumentsError, UsageError
 
 _MOST_COMPLAINTS = 20
 _SHOWN = 200
@@ -38,7 +38,7 @@ def validator(tool_name: str, schema: Mapping[str, Any]) -> Validate:
             reason = f"The arguments of {tool_name!r} cannot be checked: {error}"
             raise UsageError(reason) from error
         if wrong:
-            raise UsageError(
+            raise ArgumentsError(
                 f"The arguments of {tool_name!r} do not fit: "
                 + "; ".join(f"{field!r}: {reason}" for field, reason in wrong),
                 details={"fields": dict(wrong)},

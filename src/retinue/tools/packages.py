@@ -65,7 +65,7 @@ def source_of(key: str) -> str:
 
 def is_shared(tool: Tool) -> bool:
     """Whether a tool is there for every package."""
-    return tool.source == "builtin"
+    return tool.source == "builtin" or (tool.source.startswith("plugin:") and not tool.file)
 
 
 def _are_same(

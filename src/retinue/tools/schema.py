@@ -14,7 +14,7 @@ from pydantic.json_schema import GenerateJsonSchema
 from pydantic_core import ErrorDetails
 from typing_extensions import TypedDict, is_typeddict
 
-from retinue.errors import UsageError
+from retinue.errors import ArgumentsError
 
 _SHOWN = 80
 
@@ -37,14 +37,14 @@ class Parameters:
         self.schema = _json_schema(model)
 
     def validate(self, arguments: Mapping[str, Any]) -> Mapping[str, Any]:
-        """Give what the function is to be called with; raises `UsageError` naming every field."""
+        """Give what the function is called with; raises `ArgumentsError` naming every field."""
         if isinstance(arguments, Accepted):
             return arguments
         try:
             checked = self._model.model_validate(dict(arguments))
         except ValidationError as error:
             wrong = [self._complaint(entry) for entry in error.errors(include_url=False)]
-            raise UsageError(
+            raise ArgumentsError(
                 f"The arguments of {self._tool_name!r} do not fit: "
                 + "; ".join(f"{field!r}: {reason}" for field, reason in wrong),
                 details={"fields": dict(wrong)},

@@ -1,0 +1,75 @@
+"""Plugins as tools: the first of the three faces."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from retinue.clock import Clock
+from retinue.plugins.port import Operation, OperationContext, Plugin, PluginSource
+from retinue.problems import LoadProblem
+from retinue.tools.port import Tool, ToolContext, ToolOutput
+from retinue.tools.results import as_json
+
+
+class PluginToolbox:
+    """Implements `Toolbox` over plugins."""
+
+    def __init__(self, source: PluginSource, clock: Clock) -> None:
+        self._source = source
+        self._clock = clock
+        self._seen: Mapping[str, Plugin] = {}
+        self._tools: Mapping[str, Tool] = {}
+
+    async def tools(self) -> Mapping[str, Tool]:
+        plugins = await self._source.plugins()
+        if plugins is not self._seen:
+            self._seen = plugins
+            self._tools = {
+                tool.name: tool
+                for plugin in plugins.values()
+                for tool in tools_of(plugin, self._clock)
+            }
+        return self._tools
+
+    def problems(self) -> Sequence[LoadProblem]:
+        return self._source.problems()
+
+
+def tools_of(plugin: Plugin, clock: Clock) -> Sequence[Tool]:
+    return [_tool(plugin, operation, clock) for operation in plugin.operations]
+
+
+def as_text(value: Any) -> str:
+    """What an operation gave, as a model or a terminal reads it."""
+    match value:
+        case None:
+            return "Done."
+        case str():
+            return value
+        case _:
+            return as_json(value)
+
+
+def _tool(plugin: Plugin, operation: Operation, clock: Clock) -> Tool:
+    async def invoke(ctx: ToolContext, arguments: Mapping[str, Any]) -> ToolOutput:
+        context = OperationContext(
+            owner=ctx.owner,
+            idempotency_key=ctx.idempotency_key,
+            clock=clock,
+            agent_id=ctx.agent_id,
+        )
+        return ToolOutput(text=as_text(await operation.run(context, arguments)))
+
+    return Tool(
+        name=plugin.tool_name(operation),
+        description=operation.description,
+        parameters=operation.parameters,
+        invoke=invoke,
+        validate=operation.validate,
+        effect=operation.effect,
+        capabilities=operation.capabilities,
+        timeout_seconds=operation.timeout_seconds,
+        output_limit=operation.output_limit,
+        source=f"plugin:{plugin.id}",
+        file=plugin.file,
+        line=plugin.line,
+    )

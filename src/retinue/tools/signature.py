@@ -1,0 +1,71 @@
+"""How a function is called, and what it takes."""
+
+import functools
+import inspect
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from retinue.errors import DefinitionError
+from retinue.tools.threads import in_thread
+
+if TYPE_CHECKING:
+    from retinue.tools.schema import Parameters  # pydantic is slow to import
+
+Complaint = Callable[[str], DefinitionError]
+"""Makes the error that names the function's file and line."""
+
+_CONTEXTS = ("ToolContext", "OperationContext")
+
+
+@dataclass(frozen=True, slots=True)
+class Signature:
+    """How a function is called: with a context or without, in the loop or in a thread."""
+
+    parameters: Sequence[inspect.Parameter]
+    takes_context: bool
+    is_async: bool
+
+    @classmethod
+    def of(cls, function: Callable[..., Any], complaint: Complaint) -> "Signature":
+        parameters = list(inspect.signature(function).parameters.values())
+        takes_context = bool(parameters) and _is_context(parameters[0])
+        rest = parameters[1:] if takes_context else parameters
+        for parameter in rest:
+            if parameter.kind not in (parameter.POSITIONAL_OR_KEYWORD, parameter.KEYWORD_ONLY):
+                raise complaint(f"parameter {str(parameter)!r} has no name that a model could use")
+            if _is_context(parameter):
+                raise complaint("the context must be the first parameter")
+        return cls(rest, takes_context, inspect.iscoroutinefunction(function))
+
+    def schema(
+        self,
+        name: str,
+        function: Callable[..., Any],
+        descriptions: Mapping[str, str],
+        complaint: Complaint,
+    ) -> "Parameters":
+        """Describe the parameters to a model; raises the complaint where that cannot be done."""
+        from retinue.tools.schema import (  # noqa: PLC0415  (pydantic is slow to import)
+            UnusableFunctionError,
+            parameters_of,
+        )
+
+        try:
+            return parameters_of(name, function, self.parameters, descriptions)
+        except UnusableFunctionError as error:
+            raise complaint(str(error)) from error
+
+    async def call(
+        self, function: Callable[..., Any], ctx: object, arguments: Mapping[str, Any]
+    ) -> Any:
+        call = functools.partial(function, *([ctx] if self.takes_context else []), **arguments)
+        value: Any = await call() if self.is_async else await in_thread(call, name="tool")
+        # A function without `async` may give an awaitable all the same, such as a wrapped one.
+        return await value if inspect.isawaitable(value) else value
+
+
+def _is_context(parameter: inspect.Parameter) -> bool:
+    annotation = parameter.annotation
+    written = annotation if isinstance(annotation, str) else getattr(annotation, "__name__", "")
+    return parameter.name == "ctx" or written.strip("'\"").rpartition(".")[2] in _CONTEXTS
