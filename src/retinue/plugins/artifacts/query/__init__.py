@@ -1,0 +1,1 @@
+"""The query language over items and notes: reading, checking and answering it."""

@@ -1,0 +1,136 @@
+"""The fields that a query may name, with their types: those of all items, and those of lists."""
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Literal
+
+from retinue.agents.artifact import FieldType, FieldValue, ItemList, ListItem, Note, folded
+from retinue.plugins.artifacts.query.syntax import TEXT, QueryError, Word
+
+QueryType = FieldType | Literal["words", "tags"]
+"""`words` is the field of everything that can be read; `tags` has several values."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Row:
+    """An item or a note as queries see it."""
+
+    of: ListItem | Note
+    list: ItemList | None = None  # of an item
+    position: int | None = None  # of an item
+
+    @property
+    def is_completed(self) -> bool:
+        return isinstance(self.of, ListItem) and self.of.completed_at is not None
+
+    @property
+    def text(self) -> str:
+        return self.of.notes if isinstance(self.of, ListItem) else self.of.content
+
+    @property
+    def url(self) -> str:
+        return self.of.url if isinstance(self.of, ListItem) else ""
+
+    @property
+    def custom(self) -> Mapping[str, FieldValue]:
+        return self.of.custom if isinstance(self.of, ListItem) else {}
+
+    def words(self) -> Iterable[str]:
+        """Everything in which `text` looks."""
+        yield self.of.title
+        yield self.text
+        yield self.url
+        yield from self.of.tags
+        if self.list is not None:
+            for field in self.list.fields:
+                value = self.custom.get(field.key)
+                if field.type in ("text", "select") and isinstance(value, str):
+                    yield value
+
+
+Value = FieldValue | datetime | tuple[str, ...] | None
+"""What a row has in a field; None = nothing."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Field:
+    """A field, and how it is read from a row."""
+
+    name: str
+    type: QueryType
+    value: Callable[[Row], Value]
+
+
+def _touched(row: Row) -> Value:
+    return row.of.touched_at if isinstance(row.of, ListItem) else None
+
+
+def _list(row: Row) -> Value:
+    return (row.list.id, row.list.name) if row.list is not None else ()
+
+
+_BUILT_IN = (
+    Field(name=TEXT, type="words", value=lambda row: tuple(row.words())),
+    Field(name="title", type="text", value=lambda row: row.of.title),
+    Field(name="notes", type="text", value=lambda row: row.text),
+    Field(name="url", type="text", value=lambda row: row.url),
+    Field(name="tags", type="tags", value=lambda row: row.of.tags),
+    Field(name="added", type="datetime", value=lambda row: row.of.created_at),
+    Field(name="updated", type="datetime", value=lambda row: row.of.updated_at),
+    Field(name="touched", type="datetime", value=_touched),
+    Field(name="completed", type="checkbox", value=lambda row: row.is_completed),
+    Field(name="position", type="number", value=lambda row: row.position),
+    Field(name="list", type="tags", value=_list),  # its id and its name, whichever is meant
+    Field(
+        name="kind",
+        type="select",
+        value=lambda row: "item" if isinstance(row.of, ListItem) else "note",
+    ),
+)
+_COMMON = {field.name: field for field in _BUILT_IN}
+_NAMES = _COMMON | {
+    "tag": _COMMON["tags"],
+    "content": _COMMON["notes"],
+    "created": _COMMON["added"],
+}
+BUILT_IN_NAMES = frozenset(_NAMES)
+
+
+class Fields:
+    """Finds fields by name: the common ones, then those of the lists by key or by label."""
+
+    def __init__(self, lists: Iterable[ItemList] = ()) -> None:
+        self._types: dict[str, set[FieldType]] = {}
+        self._labels: dict[str, set[str]] = {}
+        for field in (field for one in lists for field in one.fields):
+            self._types.setdefault(field.key, set()).add(field.type)
+            self._labels.setdefault(folded(field.label), set()).add(field.key)
+
+    def find(self, name: Word) -> Field:
+        """Raises `QueryError` when there is none, or several that are unlike."""
+        wanted = folded(name.text)
+        common = _NAMES.get(wanted)
+        if common is not None:
+            return common
+        keys = {key for key in self._types if folded(key) == wanted} or self._labels.get(wanted)
+        if not keys:
+            known = ", ".join(sorted([*_NAMES, *self._types]))
+            raise QueryError(
+                f'there is no field "{name.text}"; the fields are {known}', position=name.at
+            )
+        if len(keys) > 1:
+            named = ", ".join(sorted(keys))
+            raise QueryError(
+                f'several fields are called "{name.text}": use one of the keys {named}',
+                position=name.at,
+            )
+        (key,) = keys
+        types = self._types[key]
+        if len(types) > 1:
+            named = " and ".join(sorted(types))
+            raise QueryError(
+                f'"{key}" is of the types {named} in different lists: ask about one list',
+                position=name.at,
+            )
+        return Field(name=key, type=next(iter(types)), value=lambda row: row.custom.get(key))
