@@ -150,6 +150,7 @@ async def _assembled(
         clock=extras.clock,
         trees=trees,
         environment=_environment(settings, store),
+        plugins=plugins,
         connectors=extras.connectors,
     )
     token, is_own = _token(settings)

@@ -8,6 +8,7 @@ RetinueError
 ├── ConflictError            the thing exists already, with another content
 ├── TerminatedError          the agent ended and takes no more messages
 ├── RefusedError             understood, and not allowed
+├── OperationError           an operation of a plugin failed; its author has to look
 ├── BusyError                somebody else holds it (a port, a data directory)
 ├── StoreError               the store cannot do it now
 │   ├── FencedError          another process owns the agent; drop what you hold
@@ -88,6 +89,12 @@ class RefusedError(RetinueError):
     """Understood, and not allowed."""
 
     code = "refused"
+
+
+class OperationError(RetinueError):
+    """An operation of a plugin failed or took too long; the log tells where."""
+
+    code = "operation_failed"
 
 
 class BusyError(RetinueError):

@@ -3,6 +3,7 @@
 import asyncio
 import logging
 from collections.abc import AsyncIterator, Mapping, Sequence
+from contextlib import suppress
 from itertools import chain
 from typing import Any, Literal
 
@@ -113,6 +114,8 @@ class Engine:
             arrivals=self._arrivals,
         )
         self._runner = wiring.make_runner(world, limits, parts)
+        equipment = self._runner.equipment
+        self.operations = wiring.make_operations(world, limits, equipment.plan_of)
         self._running: set[AgentId] = set()
         self._commands: dict[AgentId, list[Command]] = {}
         self._arrived: dict[AgentId, list[Item]] = {}  # while the agent was being loaded
@@ -122,7 +125,7 @@ class Engine:
         self._unlisten = world.store.listen(self._follow)
         self.heartbeat = Heartbeat(self.schedules, world.store, world.clock, self.reset)
         self._scheduler = Scheduler(
-            self.schedules, self.heartbeat, world.clock, self._rescheduled, self._runner.tools_of
+            self.schedules, self.heartbeat, world.clock, self._rescheduled, equipment.tools_of
         )
 
     # -- life
@@ -289,10 +292,8 @@ class Engine:
         if agent.lifecycle != "active":
             return []
         ended = [agent_id, *await living_family(self.store, owner, agent_id)]
-        try:
+        with suppress(TerminatedError):  # somebody else's order, or its parent's end, came first
             await self._order(owner, agent_id, Terminate(reason=reason))
-        except TerminatedError:
-            pass  # somebody else's order, or its parent's end, came first
         for child in await self.store.children(owner, agent_id):
             more = await self.terminate(owner, child.id, reason="its parent was terminated")
             ended += [one for one in more if one not in ended]
@@ -358,7 +359,7 @@ class Engine:
     async def tools_of(self, owner: OwnerId, agent_id: AgentId) -> Sequence[Tool]:
         """The tools that this agent may call."""
         agent = await self.store.agent(owner, agent_id)
-        return await self._runner.tools_of(agent.definition)
+        return await self._runner.equipment.tools_of(agent.definition)
 
     # -- working
 

@@ -86,9 +86,13 @@ class Equipment:
         shown = (one.name for one in plan.variables if one.name in prompt.placeholders)
         return {name: clean_text(variables.get(name) or "") for name in shown}
 
-    async def tools_of(self, definition: str) -> Sequence[Tool]:
+    async def plan_of(self, definition: str, side: SideName = "side_a") -> Plan:
+        """The plan of a definition, for whoever is no step of an agent."""
         await self.refresh()
-        return list(self._planner.plan(definition, "side_a", self.tools).tools.values())
+        return self._planner.plan(definition, side, self.tools)
+
+    async def tools_of(self, definition: str) -> Sequence[Tool]:
+        return list((await self.plan_of(definition)).tools.values())
 
     def knows(self, definition: str) -> bool:
         try:

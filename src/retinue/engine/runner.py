@@ -71,7 +71,7 @@ from retinue.errors import (
     TerminatedError,
 )
 from retinue.stores.port import Store
-from retinue.tools.port import FileTrees, Tool
+from retinue.tools.port import FileTrees
 
 logger = logging.getLogger(__name__)
 
@@ -116,7 +116,7 @@ class Runner:
         self._store = store
         self._clock = clock
         self._committer = committer
-        self._equipment = equipment
+        self.equipment = equipment
         self._room = room
         self._caller = caller
         self._tools = tools
@@ -137,11 +137,7 @@ class Runner:
 
     def is_suspect(self, warm: Warm) -> bool:
         """Whether one more death of the process fails the turn that is going on."""
-        return steps.is_suspect(warm.state.turn, self._equipment.limits.crash_attempts)
-
-    async def tools_of(self, definition: str) -> Sequence[Tool]:
-        """What the model on side A is offered."""
-        return await self._equipment.tools_of(definition)
+        return steps.is_suspect(warm.state.turn, self.equipment.limits.crash_attempts)
 
     async def obey(self, warm: Warm) -> None:
         """Carry out the commands that wait."""
@@ -168,7 +164,7 @@ class Runner:
         """Begin with a message that nothing comes before; else it is admitted as usual."""
         post = arrival.post
         # Hooks take their time, and the message is to be on disk before that.
-        is_late = self._committer.space.is_short or self._equipment.hooks(warm) is not None
+        is_late = self._committer.space.is_short or self.equipment.hooks(warm) is not None
         if self.is_stopping or is_late or not self._arrivals.can_begin(warm, post):
             arrival.settle(None)
             return
@@ -257,20 +253,20 @@ class Runner:
     def _view(self, warm: Warm) -> View:
         state = warm.state
         turn, open_calls = state.turn, warm.history.open_calls
-        pressure = self._equipment.pressure(warm)
+        pressure = self.equipment.pressure(warm)
         return View(
             turn=turn,
             waiting=warm.waiting,
             open_calls=open_calls,
             unwanted=state.unwanted,
             answer=warm.history.answer,
-            rules=self._equipment.rules(warm, turn) if turn and not open_calls else None,
+            rules=self.equipment.rules(warm, turn) if turn and not open_calls else None,
             pressure=pressure,
             can_compact=pressure != "low" and self._room.can_compact(warm),
             can_prune=pressure == "full" and self._room.can_prune(warm),
             is_in_doubt=warm.is_in_doubt,
             now=self._clock.now(),
-            limits=self._equipment.limits,
+            limits=self.equipment.limits,
         )
 
     async def _perform(self, warm: Warm, action: Action) -> None:
@@ -343,7 +339,7 @@ class Runner:
                 sides.switched(draft)
             case HandOver():
                 name = "handoff"
-                is_known = self._equipment.knows(action.handoff.to)
+                is_known = self.equipment.knows(action.handoff.to)
                 handing.handed_over(draft, warm, action.handoff, is_known=is_known)
             case Remind():
                 name = "remind"
@@ -365,7 +361,7 @@ class Runner:
         await self._commit_written(warm, draft, name)
 
     async def _commit_written(self, warm: Warm, draft: Draft, name: str) -> None:
-        hooks = self._equipment.hooks(warm) if name in _LATE_RESULTS else None
+        hooks = self.equipment.hooks(warm) if name in _LATE_RESULTS else None
         if hooks is not None:
             work = self._hooks.settled(warm, hooks, draft.records)
             draft.records = await self._committer.interruptibly(warm, work)
@@ -374,7 +370,7 @@ class Runner:
             await self._hooks.told(warm, hooks, draft.records, are_updates=True)
 
     async def _drain(self, warm: Warm, items: Sequence[Item]) -> None:
-        hooks = self._equipment.hooks(warm)
+        hooks = self.equipment.hooks(warm)
         if hooks is not None:
             work = self._hooks.taken(warm, hooks, items)
             items = await self._committer.interruptibly(warm, work)
@@ -386,7 +382,7 @@ class Runner:
 
     async def _introduce(self, warm: Warm) -> None:
         """Let hooks see a new agent before it does anything."""
-        hooks = self._equipment.hooks(warm)
+        hooks = self.equipment.hooks(warm)
         if hooks is not None and "after_thread_created" in hooks:
             await self._hooks.begun(warm, hooks)
             draft = self._committer.draft(warm)
@@ -457,9 +453,9 @@ class Runner:
             steps.patched(draft, order.patch)
             await self._committer.commit_now(warm, draft, "patch")
         else:
-            if self._equipment.is_stale:
-                await self._equipment.refresh()
-            plan = self._equipment.plan(warm)
+            if self.equipment.is_stale:
+                await self.equipment.refresh()
+            plan = self.equipment.plan(warm)
             await self._deferred.begin(draft, warm, plan, order)
             await self._committer.commit_now(warm, draft, "provide")
 

@@ -12,10 +12,10 @@ from retinue.agents.inbox import ItemBody, Sender, Trail
 from retinue.agents.request import Request
 from retinue.agents.state import AgentState, Handoff, Turn
 from retinue.clock import Clock
-from retinue.definitions.scoping import verdict
 from retinue.engine.environment import Environment, Variables
 from retinue.engine.limits import Limits
 from retinue.engine.parents import LONGEST_STATUS, said_post, status_post
+from retinue.engine.permitting import denial
 from retinue.engine.prompting import Plan
 from retinue.engine.stopping import bound_paths, bound_text
 from retinue.engine.switching import Departure
@@ -322,13 +322,9 @@ class Tooling:
             near = get_close_matches(call.name, plan.tools, n=3)
             hint = f" Did you mean {', '.join(near)}?" if near else ""
             return _refused(call, "error", f"There is no tool called {call.name!r}.{hint}")
-        if call.name not in plan.tools:
-            why = str(verdict(plan.definition.tool_scope, tool))
-            line = AuditLine(
-                action="tool_refused", detail={"tool": call.name, "rule": why, "call": call.id}
-            )
-            text = f"The tool {call.name!r} is not allowed for this agent."
-            return _refused(call, "refused", text, line)
+        denied = denial(plan, call.name, tool, call=call.id)
+        if denied is not None:
+            return _refused(call, "refused", denied.text, denied.line)
         if call.malformed is not None:
             text = f"The arguments of {call.name!r} were not a JSON object: {call.malformed[:500]}"
             return _refused(call, "error", text)

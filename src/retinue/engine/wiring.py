@@ -22,6 +22,7 @@ from retinue.engine.handing import Handoffs
 from retinue.engine.hooking import Hooks
 from retinue.engine.limits import Limits
 from retinue.engine.making_room import RoomMaker
+from retinue.engine.operations import Operations, PlanOf
 from retinue.engine.prompting import OwnTools, Planner, together
 from retinue.engine.reporting import Reporter
 from retinue.engine.roster import Roster
@@ -40,6 +41,8 @@ from retinue.engine.tool_running import ToolRunner
 from retinue.engine.tooling import Tooling
 from retinue.engine.variable_office import GiveOrder, VariableOffice
 from retinue.models.port import Models
+from retinue.plugins.port import PluginSource
+from retinue.plugins.registry import Plugins
 from retinue.settings import Settings
 from retinue.stores.port import Store
 from retinue.stores.schedule_port import ScheduleStore
@@ -62,6 +65,7 @@ class World:
     clock: Clock
     trees: FileTrees
     environment: Environment
+    plugins: PluginSource = field(default_factory=Plugins)
     connectors: Mapping[str, Deliver] = field(default_factory=dict[str, Deliver])
     random: Random = field(default_factory=Random)
     collaborates: bool = True  # agents get the tools with which they work together
@@ -87,6 +91,16 @@ def make_toolbox(world: World, limits: Limits, schedules: Schedules) -> Toolbox:
     services = _services(world, limits)
     return CombinedToolbox(
         CollaborationToolbox(services), ScheduleToolbox(schedules), world.toolbox, declared
+    )
+
+
+def make_operations(world: World, limits: Limits, plan_of: PlanOf) -> Operations:
+    return Operations(
+        plugins=world.plugins,
+        store=world.store,
+        clock=world.clock,
+        plan_of=plan_of,
+        seconds=limits.tool_seconds,
     )
 
 

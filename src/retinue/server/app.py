@@ -30,6 +30,7 @@ from retinue.server.routes import (
     login,
     messages,
     permissions,
+    plugins,
     schedules,
     variables,
 )
@@ -56,6 +57,7 @@ ENDPOINTS: list[AnyEndpoint] = [
     *files.ENDPOINTS,
     *events.ENDPOINTS,
     *definitions.ENDPOINTS,
+    *plugins.ENDPOINTS,
     *schedules.ENDPOINTS,
     *variables.ENDPOINTS,
     *login.ENDPOINTS,

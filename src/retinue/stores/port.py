@@ -282,6 +282,10 @@ class Store(Protocol):
         """
         ...
 
+    async def note(self, owner: OwnerId, agent_id: AgentId, line: AuditLine) -> None:
+        """Put a line into the audit log that belongs to no step of the agent."""
+        ...
+
     # -- reading, always within one owner
 
     async def agent(self, owner: OwnerId, agent_id: AgentId) -> Agent: ...

@@ -48,8 +48,12 @@ async def output_of(ctx: ToolContext, value: Any, *, tool_name: str) -> ToolOutp
 
 def as_json(value: Any) -> str:
     """Write dataclasses, structs, models, dates, enums and plain values as JSON."""
-    plain = msgspec.to_builtins(value, str_keys=True, enc_hook=_plain)
-    return msgspec.json.encode(clean_json(plain)).decode()
+    return msgspec.json.encode(as_plain(value)).decode()
+
+
+def as_plain(value: Any) -> Any:
+    """The same as values that JSON has."""
+    return clean_json(msgspec.to_builtins(value, str_keys=True, enc_hook=_plain))
 
 
 def _plain(value: Any) -> Any:

@@ -15,10 +15,13 @@ from starlette.applications import Starlette
 from retinue.assembly import Extras, open_app
 from retinue.clock import Clock
 from retinue.engine.engine import Engine
-from retinue.errors import ModelError
+from retinue.errors import ModelError, NotFoundError
 from retinue.messages import TextContent, UserMessage
 from retinue.models.port import ModelRequest
 from retinue.models.scripted import Answer, Call, Reply, ScriptedModel
+from retinue.plugins.defining import define_plugin
+from retinue.plugins.function import operation
+from retinue.plugins.port import OperationContext, Plugin
 from retinue.server.app import create_app
 from retinue.server.options import ServerOptions
 from retinue.server.serving import bind, serve
@@ -41,6 +44,54 @@ coalesceWindowMs = 0
 messageChars = 20000
 uploadBytes = 1000000
 """
+
+LIBRARIAN = """\
+name = "librarian"
+systemPrompt = "You find books."
+model = "scripted"
+toolAllowlist = ["shelf_*"]
+toolDenylist = ["shelf_burn"]
+toolApprovals = ["shelf_lend"]
+"""
+
+
+@operation(effect="pure", capabilities=["shelf.read"])
+def find(ctx: OperationContext, title: str, most: int = 1) -> dict[str, Any]:
+    """Find a book."""
+    if title == "none":
+        raise NotFoundError("there is no such book")
+    if title == "defect":
+        raise KeyError("of the author")
+    return {"title": title, "most": most, "owner": ctx.owner, "agent": ctx.agent_id}
+
+
+@operation(effect="keyed", capabilities=["shelf.write"])
+def put(ctx: OperationContext, title: str) -> str:
+    """Put a book back."""
+    return f"{title} as {ctx.idempotency_key}"
+
+
+@operation(capabilities=["shelf.write"])
+def burn(title: str) -> str:
+    """Burn a book."""
+    return f"{title} is ashes"
+
+
+@operation(effect="keyed")
+def lend(title: str) -> str:
+    """Lend a book to somebody."""
+    return f"{title} is lent"
+
+
+@operation(effect="pure", needs_agent=True)
+def who(ctx: OperationContext) -> str:
+    """Tell which agent asks."""
+    return str(ctx.agent_id)
+
+
+SHELF = define_plugin(
+    id="shelf", title="Shelf", description="Books.", operations=[find, put, burn, lend, who]
+)
 
 
 @dataclass(slots=True)
@@ -165,6 +216,7 @@ class Door:
 def make_project(folder: Path, settings: str = SETTINGS) -> Path:
     (folder / "agents").mkdir(parents=True, exist_ok=True)
     (folder / "agents" / "helper.toml").write_text(HELPER)
+    (folder / "agents" / "librarian.toml").write_text(LIBRARIAN)
     (folder / "agents" / "broken.toml").write_text(BROKEN)
     (folder / "retinue.toml").write_text(settings)
     return folder
@@ -178,10 +230,11 @@ async def opened(
     clock: Clock | None = None,
     static_dir: Path | None = None,
     settings: str = SETTINGS,
+    plugins: Sequence[Plugin] = (SHELF,),
 ) -> AsyncGenerator[Door]:
     """Serve a project until the block ends."""
     script = Script()
-    extras = Extras(models={"scripted": ScriptedModel(script)})
+    extras = Extras(models={"scripted": ScriptedModel(script)}, plugins=plugins)
     opened_app = await open_app(
         make_project(project, settings), {"RETINUE_SERVER__TOKEN": TOKEN}, extras=extras
     )

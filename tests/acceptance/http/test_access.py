@@ -20,7 +20,9 @@ EXAMPLES = {
     "agent_id": "a" * 24,
     "message_id": "m" * 27,
     "name": "KEY",
+    "operation": "find",
     "path": "a.txt",
+    "plugin": "shelf",
     "request_id": "r1",
     "schedule_id": "daily",
 }

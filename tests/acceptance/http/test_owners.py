@@ -59,9 +59,13 @@ async def test_a_foreign_agent_does_not_exist(
         schedule_id=schedule["id"],
         request_id="r1",
         name="KEY",
+        plugin="shelf",
+        operation="find",
     )
     params = {"agent": agent} if path in ("/api/tools", "/api/events") else {}
     body = BODIES.get(f"{method} {path}")
+    if "{operation}" in path:
+        body = {"arguments": {"title": "Emma"}, "agentId": agent}
     async with asyncio.timeout(PATIENCE_SECONDS):
         answer = await foreigner.request(method, address, params=params, json=body)
     assert answer.status_code == 404, answer.text

@@ -406,8 +406,38 @@ export type NoteRecord = {
   v?: number;
 };
 
+/** A call of an operation. */
+export type OperationCall = { agentId?: string | null; arguments?: Record<string, unknown>; key?: string | null };
+
+/** One operation of a plugin. */
+export type OperationEntry = {
+  capabilities: Array<string>;
+  description: string;
+  effect: "keyed" | "once" | "pure";
+  id: string;
+  needsAgent: boolean;
+  parameters: Record<string, unknown>;
+  summary: string;
+  tool: string;
+};
+
+/** What the operation gave: text or JSON. */
+export type OperationResult = { result: unknown };
+
 /** Where a definition comes from, when that is a package. */
 export type PackageEntry = { name: string; version: string };
+
+/** A plugin; `file` is empty for those that are built in. */
+export type PluginEntry = {
+  description: string;
+  file: string;
+  id: string;
+  operations: Array<OperationEntry>;
+  title: string;
+};
+
+/** All plugins there are. */
+export type PluginList = { plugins: Array<PluginEntry> };
 
 /** Something that does not load. */
 export type ProblemEntry = {

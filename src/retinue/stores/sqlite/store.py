@@ -20,6 +20,7 @@ from retinue.stores.port import (
     Agent,
     AgentPage,
     AgentQuery,
+    AuditLine,
     Change,
     Commit,
     Committed,
@@ -216,6 +217,12 @@ class SqliteStore:
 
     async def delete(self, owner: OwnerId, agent_id: AgentId) -> None:
         await self._write(Delete(self._future(), owner, agent_id))
+
+    async def note(self, owner: OwnerId, agent_id: AgentId, line: AuditLine) -> None:
+        at = microseconds(self._clock.now())
+        detail = msgspec.json.encode(line.detail).decode()
+        row = (agent_id, owner, at, line.action, detail)
+        await self._execute("insert_audit", msgspec.json.encode([row]).decode())
 
     # -- whole agents
 

@@ -1,0 +1,147 @@
+"""Operations of plugins as doors call them: for their owner, or for an agent within its scope."""
+
+import asyncio
+import logging
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from retinue.agents.permission import Permission, is_held
+from retinue.clock import Clock
+from retinue.definitions.subagent import SideName
+from retinue.engine.permitting import denial
+from retinue.engine.prompting import Plan
+from retinue.errors import (
+    NotFoundError,
+    OperationError,
+    RefusedError,
+    RetinueError,
+    TerminatedError,
+    UsageError,
+)
+from retinue.ids import AgentId, OwnerId, new_id
+from retinue.messages import clean_json
+from retinue.plugins.port import Operation, OperationContext, Plugin, PluginSource
+from retinue.stores.port import Agent, Store
+from retinue.tools.execution import describe
+from retinue.tools.results import as_plain
+
+logger = logging.getLogger(__name__)
+
+PlanOf = Callable[[str, SideName], Awaitable[Plan]]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Caller:
+    """For whom a door calls."""
+
+    owner: OwnerId
+    agent_id: AgentId | None = None  # None: the owner
+    side: SideName = "side_a"  # of the agent, whose prompt lists the tools
+
+
+class Operations:
+    """Finds an operation, decides whether the caller may, and runs it within the limits."""
+
+    def __init__(
+        self,
+        *,
+        plugins: PluginSource,
+        store: Store,
+        clock: Clock,
+        plan_of: PlanOf,
+        seconds: float,
+    ) -> None:
+        self.source = plugins
+        self._store = store
+        self._clock = clock
+        self._plan_of = plan_of
+        self._seconds = seconds
+
+    async def call(
+        self,
+        caller: Caller,
+        plugin_id: str,
+        operation_id: str,
+        arguments: Mapping[str, Any],
+        *,
+        key: str | None = None,
+    ) -> Any:
+        """Give the result as plain JSON.
+
+        Calls with one key take effect once; an operation that cannot promise that takes none.
+        """
+        plugin, operation = await self._find(plugin_id, operation_id)
+        name = plugin.tool_name(operation)
+        if caller.agent_id is not None:
+            await self._require(caller.owner, caller.agent_id, caller.side, name)
+        elif operation.needs_agent:
+            raise UsageError(f"{name} is done by agents: say which one it is done for")
+        if key is not None and operation.effect == "once":
+            raise UsageError(f"{name} takes no key: it would take effect again with each call")
+        accepted = operation.validate(clean_json(dict(arguments)))
+        context = OperationContext(
+            owner=caller.owner,
+            agent_id=caller.agent_id,
+            idempotency_key=_key(caller, name, key),
+            clock=self._clock,
+        )
+        return await self._run(name, operation, context, accepted)
+
+    async def _find(self, plugin_id: str, operation_id: str) -> tuple[Plugin, Operation]:
+        plugin = (await self.source.plugins()).get(plugin_id)
+        if plugin is None:
+            raise NotFoundError(f"there is no plugin {plugin_id[:64]!r}")
+        operation = plugin.operation(operation_id)
+        if operation is None:
+            raise NotFoundError(f"{plugin_id!r} has no operation {operation_id[:64]!r}")
+        return plugin, operation
+
+    async def _require(self, owner: OwnerId, agent_id: AgentId, side: SideName, name: str) -> None:
+        agent = await self._store.agent(owner, agent_id)
+        if agent.lifecycle != "active":
+            raise TerminatedError("the agent has ended")
+        plan = await self._plan_of(agent.definition, side)
+        refused = denial(plan, name, plan.known.get(name), call="")
+        if refused is not None:
+            await self._store.note(owner, agent_id, refused.line)
+            raise RefusedError(refused.text, details={"tool": name})
+        if _asks_first(plan, agent, name):
+            raise RefusedError(
+                f"The owner is asked before each call of {name!r}: call it as a tool.",
+                details={"tool": name},
+            )
+
+    async def _run(
+        self,
+        name: str,
+        operation: Operation,
+        context: OperationContext,
+        arguments: Mapping[str, Any],
+    ) -> Any:
+        seconds = operation.timeout_seconds or self._seconds
+        try:
+            async with asyncio.timeout(seconds):
+                return as_plain(await operation.run(context, arguments))
+        except RetinueError:
+            raise
+        except TimeoutError:
+            raise OperationError(
+                f"{name} took longer than its limit of {seconds:g} seconds and was stopped."
+            ) from None
+        except Exception as error:
+            logger.info("operation failed", exc_info=error, extra={"operation": name})
+            raise OperationError(f"{name} failed with {describe(error)}") from error
+
+
+def _asks_first(plan: Plan, agent: Agent, name: str) -> bool:
+    return plan.definition.needs_approval(name) and not is_held(
+        Permission("tool", name), agent.state.grants
+    )
+
+
+def _key(caller: Caller, name: str, key: str | None) -> str:
+    """One that no call of a model, of another caller or of another operation can have."""
+    if key is None:
+        return f"door/{new_id('k')}"
+    return f"door/{caller.owner}/{caller.agent_id or ''}/{name}/{key}"

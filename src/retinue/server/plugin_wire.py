@@ -1,0 +1,52 @@
+"""Plugins over the wire: operations as they are declared, calls and their results."""
+
+from typing import Annotated, Any, Literal
+
+from msgspec import Meta, field
+
+from retinue.server.wire import AgentKey, Answer, Asked
+
+CallKey = Annotated[str, Meta(min_length=1, max_length=200)]
+
+
+class OperationCall(Asked, frozen=True, kw_only=True):
+    """A call of an operation."""
+
+    arguments: dict[str, Any] = field(default_factory=dict[str, Any])
+    key: CallKey | None = None  # calls with one key take effect once
+    agent_id: AgentKey | None = None  # for whom, within whose scope; else for the owner
+
+
+class OperationResult(Answer, frozen=True, kw_only=True):
+    """What the operation gave: text or JSON."""
+
+    result: Any
+
+
+class OperationEntry(Answer, frozen=True, kw_only=True):
+    """One operation of a plugin."""
+
+    id: str
+    tool: str  # its name as a tool, by which scopes name it
+    summary: str
+    description: str
+    parameters: dict[str, Any]  # a JSON schema
+    effect: Literal["pure", "keyed", "once"]
+    capabilities: list[str]
+    needs_agent: bool
+
+
+class PluginEntry(Answer, frozen=True, kw_only=True):
+    """A plugin; `file` is empty for those that are built in."""
+
+    id: str
+    title: str
+    description: str
+    operations: list[OperationEntry]
+    file: str
+
+
+class PluginList(Answer, frozen=True, kw_only=True):
+    """All plugins there are."""
+
+    plugins: list[PluginEntry]

@@ -1,0 +1,121 @@
+"""Operations over HTTP: for the owner, or within the scope of an agent."""
+
+import sqlite3
+from contextlib import closing
+from typing import Any
+
+import httpx2
+import pytest
+
+from tests.acceptance.http.support import Door
+
+pytestmark = pytest.mark.asyncio(loop_scope="module")
+
+
+async def operate(door: Door, operation: str, **body: Any) -> httpx2.Response:
+    return await door.client.post(f"/api/plugins/shelf/operations/{operation}", json=body)
+
+
+def error_of(answer: httpx2.Response) -> tuple[int, str, str]:
+    error = answer.json()["error"]
+    return answer.status_code, error["code"], error["message"]
+
+
+async def test_plugins_are_listed_with_what_a_caller_must_know(door: Door) -> None:
+    [shelf] = (await door.client.get("/api/plugins")).json()["plugins"]
+    assert (shelf["id"], shelf["title"], shelf["description"]) == ("shelf", "Shelf", "Books.")
+    find = shelf["operations"][0]
+    assert (find["id"], find["tool"], find["effect"]) == ("find", "shelf_find", "pure")
+    assert find["capabilities"] == ["shelf.read"]
+    assert find["parameters"]["required"] == ["title"]
+
+
+async def test_the_owner_calls_an_operation_and_gets_its_json_or_text(door: Door) -> None:
+    answer = await operate(door, "find", arguments={"title": "Emma", "most": 2})
+    assert answer.status_code == 200
+    assert answer.json() == {
+        "result": {"title": "Emma", "most": 2, "owner": "local", "agent": None}
+    }
+    assert (await operate(door, "burn", arguments={"title": "Emma"})).json() == {
+        "result": "Emma is ashes"
+    }
+
+
+async def test_what_is_wrong_has_its_code_and_status(door: Door) -> None:
+    wrong = await operate(door, "find", arguments={"titel": "Emma"})
+    assert error_of(wrong)[:2] == (400, "invalid_arguments")
+    assert set(wrong.json()["error"]["details"]["fields"]) == {"title", "titel"}
+    missing = await operate(door, "find", arguments={"title": "none"})
+    assert error_of(missing) == (404, "not_found", "there is no such book")
+    defect = await operate(door, "find", arguments={"title": "defect"})
+    assert error_of(defect)[:2] == (500, "operation_failed")
+    assert error_of(await operate(door, "sell"))[:2] == (404, "not_found")
+    unknown = await door.client.post("/api/plugins/shelves/operations/find", json={})
+    assert error_of(unknown)[:2] == (404, "not_found")
+
+
+async def test_one_key_is_one_key_of_the_operation_and_of_nobody_else(door: Door) -> None:
+    first, again, other = [
+        (await operate(door, "put", arguments={"title": "Emma"}, key=key)).json()["result"]
+        for key in ("one", "one", "two")
+    ]
+    assert first == again != other
+    agent = await door.new_agent(definition="librarian")
+    of_agent = await operate(door, "put", arguments={"title": "Emma"}, key="one", agentId=agent)
+    assert of_agent.json()["result"] != first
+    without = [(await operate(door, "put", arguments={"title": "Emma"})).text for _ in range(2)]
+    assert without[0] != without[1]
+
+
+async def test_an_operation_that_cannot_promise_it_takes_no_key(door: Door) -> None:
+    refused = await operate(door, "burn", arguments={"title": "Emma"}, key="one")
+    assert error_of(refused)[0] == 400
+    assert "takes no key" in error_of(refused)[2]
+
+
+async def test_for_an_agent_exactly_its_scope_decides(door: Door) -> None:
+    librarian = await door.new_agent(definition="librarian")
+    found = await operate(door, "find", arguments={"title": "Emma"}, agentId=librarian)
+    assert found.json()["result"]["agent"] == librarian
+    helper = await door.new_agent()
+    for agent, operation in ((librarian, "burn"), (helper, "find")):
+        refused = await operate(door, operation, arguments={"title": "Emma"}, agentId=agent)
+        text = f"The tool 'shelf_{operation}' is not allowed for this agent."
+        assert error_of(refused) == (403, "refused", text)
+        offered = (await door.client.get("/api/tools", params={"agent": agent})).json()["tools"]
+        assert f"shelf_{operation}" not in [tool["name"] for tool in offered]
+
+
+async def test_a_refusal_is_in_the_audit_log_as_that_of_a_tool_call(door: Door) -> None:
+    librarian = await door.new_agent(definition="librarian")
+    door.script.released.set()
+    await operate(door, "burn", arguments={"title": "Emma"}, agentId=librarian)
+    await door.talk(librarian, "use shelf_burn")
+    with closing(sqlite3.connect(door.project / ".retinue" / "retinue.db")) as database:
+        lines = database.execute(
+            "SELECT action, detail ->> 'tool', detail ->> 'rule' FROM audit WHERE agent = ?",
+            [librarian],
+        ).fetchall()
+    assert len(lines) == 2
+    assert lines[0] == lines[1]
+    assert lines[0][:2] == ("tool_refused", "shelf_burn")
+
+
+async def test_what_its_owner_is_asked_about_is_not_done_by_this_way(door: Door) -> None:
+    librarian = await door.new_agent(definition="librarian")
+    refused = await operate(door, "lend", arguments={"title": "Emma"}, agentId=librarian)
+    assert error_of(refused)[:2] == (403, "refused")
+    assert "asked before each call" in error_of(refused)[2]
+
+
+async def test_an_operation_for_agents_needs_one(door: Door) -> None:
+    assert error_of(await operate(door, "who"))[0] == 400
+    librarian = await door.new_agent(definition="librarian")
+    assert (await operate(door, "who", agentId=librarian)).json() == {"result": librarian}
+
+
+async def test_an_agent_that_ended_can_do_nothing(door: Door) -> None:
+    librarian = await door.new_agent(definition="librarian")
+    await door.client.post(f"/api/agents/{librarian}/terminate", json={})
+    gone = await operate(door, "find", arguments={"title": "Emma"}, agentId=librarian)
+    assert error_of(gone)[:2] == (410, "terminated")
