@@ -203,7 +203,7 @@ class FieldView(Struct, frozen=True, kw_only=True, rename="camel", omit_defaults
     """A field of a form; `minimum` and `maximum` count characters where the value is text."""
 
     name: str
-    type: Literal["string", "text", "number", "integer", "boolean", "choice", "date"]
+    type: Literal["string", "text", "number", "integer", "boolean", "choice", "date", "secret"]
     label: str = ""
     description: str = ""
     required: bool = False
@@ -218,7 +218,7 @@ class RequestView(Struct, frozen=True, kw_only=True, rename="camel", omit_defaul
 
     id: str
     agent_id: str
-    kind: Literal["permission", "approval", "question"]
+    kind: Literal["permission", "approval", "question", "variables"]
     status: Literal["pending", "allowed", "denied", "answered", "expired", "void"]
     headline: str  # what the agent wants, in one line
     consequence: str  # what allowing it means
@@ -234,7 +234,7 @@ class RequestView(Struct, frozen=True, kw_only=True, rename="camel", omit_defaul
     tool: str = ""
     arguments: str = ""  # all of them, as indented JSON
     title: str = ""
-    fields: list[FieldView] = []  # of a question's form
+    fields: list[FieldView] = []  # of the form to fill in
     decided_at: datetime | None = None
     decided_by: str = ""
     note: str = ""

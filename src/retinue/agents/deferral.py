@@ -29,3 +29,8 @@ class Deferral(Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=
 
     def is_open(self, now: datetime) -> bool:
         return now < self.expires_at
+
+
+def endpoint_of(parent: AgentId, request_id: RequestId) -> str:
+    """Where the owner posts the values."""
+    return f"/threads/{parent}/variables/{request_id}"

@@ -11,7 +11,8 @@ from retinue.agents.showing import is_plain
 from retinue.errors import UsageError
 from retinue.messages import clean_text
 
-FieldType = Literal["string", "text", "number", "integer", "boolean", "choice", "date"]
+FieldType = Literal["string", "text", "number", "integer", "boolean", "choice", "date", "secret"]
+"""No agent can ask for a `secret`: what it is told stands in its history."""
 
 MOST_FIELDS = 20
 MOST_CHOICES = 100
@@ -105,6 +106,7 @@ _EXPECTED: Mapping[FieldType, str] = {
     "boolean": "true or false",
     "choice": "one of the choices",
     "date": "a date such as 2026-11-16",
+    "secret": "text",
 }
 
 

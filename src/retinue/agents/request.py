@@ -10,9 +10,12 @@ from msgspec import Struct
 from retinue.agents.form import Field
 from retinue.ids import AgentId, CallId, OwnerId, RequestId
 
-RequestKind = Literal["permission", "approval", "question"]
-"""`permission` = to hold a grant; `approval` = to run one call with exactly these arguments;
-`question` = a form to fill in."""
+Question = Literal["permission", "approval", "question"]
+"""What a call waits for. `permission` = to hold a grant; `approval` = to run one call with exactly
+these arguments; `question` = a form to fill in."""
+
+RequestKind = Literal[Question, "variables"]
+"""`variables` = values that a subagent needs to begin; they are never part of the request."""
 
 RequestStatus = Literal["pending", "allowed", "denied", "answered", "expired", "void"]
 """`void` = what it was about ended first: a reset, a stop, the end of the agent."""

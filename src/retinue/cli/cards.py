@@ -34,6 +34,8 @@ def card(request: RequestView, now: datetime) -> list[str]:
             f"  {request.consequence}",
             f"  It expires {until} (asked {ago(request.created_at, now)}).",
         ]
+        if request.kind == "variables":
+            lines.append("  Give the values in the web app, under Approvals.")
     else:
         lines.append(f"  {settled_line(request, now)}")
     return lines

@@ -5,7 +5,7 @@ from typing import Any, Protocol
 
 from retinue.agents.descriptor import Descriptor, is_foreground
 from retinue.agents.inbox import ItemBody, Sender
-from retinue.agents.request import Asked, Request, RequestKind, digest_of_call
+from retinue.agents.request import Asked, Question, Request, digest_of_call
 from retinue.agents.showing import visible
 from retinue.agents.state import AgentState
 from retinue.clock import Clock
@@ -49,7 +49,7 @@ class Desk:
         self._clock = clock
         self._limits = limits
 
-    async def ask(self, asker: Asker, call: CallId, kind: RequestKind, asked: Asked) -> Request:
+    async def ask(self, asker: Asker, call: CallId, kind: Question, asked: Asked) -> Request:
         """Make a request.
 
         Raises `ConflictError` when the same is asked already, and `RefusedError` when too much is.
@@ -117,7 +117,7 @@ def _by(asker: Asker, asked: Asked) -> Asked:
     )
 
 
-def _digest(kind: RequestKind, asked: Asked) -> str:
+def _digest(kind: Question, asked: Asked) -> str:
     match kind:
         case "approval":
             return digest_of_call(asked.tool, asked.arguments)

@@ -68,6 +68,8 @@ def headline(request: Request) -> str:
             return f"wants to run {one_line(asked.tool)}"
         case "question":
             return one_line(asked.title) if asked.title else "asks you something"
+        case "variables":
+            return f"cannot begin its subagent {one_line(asked.title or asked.tool)} without values"
 
 
 def consequence(request: Request) -> str:
@@ -78,6 +80,11 @@ def consequence(request: Request) -> str:
             return "If you allow this, the call runs once, with exactly these arguments."
         case "question":
             return "The agent is told what you fill in."
+        case "variables":
+            return (
+                "With these values the subagent begins. They are kept encrypted, for it alone, and "
+                "are not shown again; no agent reads the secret ones."
+            )
 
 
 def one_line(text: str) -> str:

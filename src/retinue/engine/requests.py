@@ -6,6 +6,7 @@ import logging
 from collections.abc import Mapping, Sequence
 from typing import Any, Literal
 
+from retinue.agents.deferral import endpoint_of
 from retinue.agents.form import checked_values
 from retinue.agents.inbox import Answer, ItemBody, Sender
 from retinue.agents.request import Request
@@ -79,6 +80,9 @@ class Requests:
         request = await self._store.requests.get(owner, request_id)
         if values and (request.kind != "question" or verdict == "deny"):
             raise UsageError("values: only a question that is answered takes values")
+        if request.kind == "variables" and verdict == "allow":
+            endpoint = endpoint_of(request.agent_id, request.id)
+            raise UsageError(f"the subagent begins when its values are posted to {endpoint}")
         filled: dict[str, Any] = {}
         status: Decided = "allowed" if verdict == "allow" else "denied"
         if request.kind == "question" and verdict == "allow":
@@ -223,4 +227,20 @@ def _question(request: Request, status: Decided, values: Mapping[str, Any]) -> t
             return "The owner declined to answer.", f"{about} the owner declined to answer."
 
 
-_TEXTS = {"permission": _permission, "approval": _approval, "question": _question}
+def _variables(request: Request, status: Decided, values: Mapping[str, Any]) -> tuple[str, str]:
+    del values
+    about = f"About the subagent {request.asked.tool!r} that waited for values:"
+    match status:
+        case "expired":
+            return _EXPIRED, f"{about} {_EXPIRED}"
+        case _:
+            told = "the owner does not give them, and it was not begun."
+            return told, f"{about} {told}"
+
+
+_TEXTS = {
+    "permission": _permission,
+    "approval": _approval,
+    "question": _question,
+    "variables": _variables,
+}

@@ -120,12 +120,17 @@ def with_decisions(state: AgentState, items: Sequence[Item]) -> AgentState:
     """Apply what people decided: it came too late for the calls that asked, not for the agent."""
     for item in items:
         answer = item.body.answer
-        if answer is not None and (answer.grants or answer.approves):
+        if answer is None:
+            continue
+        if answer.grants or answer.approves:
             state = structs.replace(
                 state,
                 grants=list(dict.fromkeys([*state.grants, *answer.grants])),
                 approvals=list(dict.fromkeys([*state.approvals, *answer.approves])),
             )
+        if state.deferred:
+            deferred = [one for one in state.deferred if one.id != answer.request]
+            state = structs.replace(state, deferred=deferred)
     return state
 
 

@@ -219,7 +219,12 @@ class Tooling:
             cut=finished.cut,
         )
         if output.is_error:
-            return CallResult(record=record, usages=context.usages, deferred=context.deferred)
+            return CallResult(
+                record=record,
+                usages=context.usages,
+                deferred=context.deferred,
+                requests=context.requests,
+            )
         if call.name in plan.bound:
             missing = await self._missing(plan, call, context.files)
             if missing:

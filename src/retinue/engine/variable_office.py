@@ -5,6 +5,8 @@ from datetime import datetime
 
 from msgspec import Struct
 
+from retinue.agents.deferral import Deferral
+from retinue.agents.request import why_settled
 from retinue.clock import Clock
 from retinue.definitions.catalog import Catalog
 from retinue.definitions.definition import Definition
@@ -123,10 +125,7 @@ class VariableOffice:
     async def request(
         self, owner: OwnerId, parent: AgentId, request_id: RequestId
     ) -> VariableRequestView:
-        agent = await self._store.agent(owner, parent)
-        deferral = open_deferral(agent, request_id, self._clock.now())
-        await self._environment.load()
-        await self._following.definitions()
+        agent, deferral = await self._waiting(owner, parent, request_id)
         return VariableRequestView(
             request_id=deferral.id,
             parent_thread_id=parent,
@@ -137,16 +136,19 @@ class VariableOffice:
         )
 
     async def provide(
-        self, owner: OwnerId, parent: AgentId, request_id: RequestId, values: Mapping[str, str]
+        self,
+        owner: OwnerId,
+        parent: AgentId,
+        request_id: RequestId,
+        values: Mapping[str, str],
+        *,
+        by: str = "",
     ) -> AgentId:
         """Give a subagent its variables and begin it, once; tells its id.
 
         Raises `UsageError` while some are missing: then the request stays open and nothing is kept.
         """
-        agent = await self._store.agent(owner, parent)
-        deferral = open_deferral(agent, request_id, self._clock.now())
-        await self._environment.load()
-        await self._following.definitions()
+        agent, deferral = await self._waiting(owner, parent, request_id)
         given = {name: value for name, value in values.items() if value}
         missing = self._deferred.missing(agent, deferral, list(given))
         if missing:
@@ -155,8 +157,20 @@ class VariableOffice:
                 details={"missing": missing, "required": deferral.required},
             )
         sealed = self._environment.sealed_for(deferral.child, given)
-        await self._order(owner, parent, Provide(request_id=request_id, env=sealed))
+        await self._order(owner, parent, Provide(request_id=request_id, env=sealed, by=by))
         return deferral.child
+
+    async def _waiting(
+        self, owner: OwnerId, parent: AgentId, request_id: RequestId
+    ) -> tuple[Agent, Deferral]:
+        agent = await self._store.agent(owner, parent)
+        deferral = open_deferral(agent, request_id, self._clock.now())
+        request = await self._store.requests.get(owner, request_id)
+        if request.status != "pending":
+            raise NotFoundError(why_settled(request))
+        await self._environment.load()
+        await self._following.definitions()
+        return agent, deferral
 
     async def _change(self, agent: Agent, values: Mapping[str, str | None]) -> None:
         given = {name: value for name, value in values.items() if value is not None}

@@ -99,6 +99,7 @@ class Provide:
 
     request_id: RequestId
     env: Mapping[str, str]  # sealed for the child
+    by: str  # who gave them, for the audit
 
 
 Order = Provide | Stop | Reset | CompactNow | Change | SwitchBack | Terminate | Delete

@@ -73,6 +73,12 @@ class Call(Generic[Q, B]):
         return principal.owner
 
     @property
+    def decider(self) -> str:
+        """Who decides and through which door, for the audit."""
+        principal = self.principal
+        return f"{self.owner} ({principal.via})" if principal else self.owner
+
+    @property
     def agent_id(self) -> AgentId:
         return known_agent_id(self.request.path_params["agent_id"])
 

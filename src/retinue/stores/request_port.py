@@ -20,6 +20,8 @@ class Voiding(Struct, frozen=True, kw_only=True):
 
     reason: str
     requests: Sequence[RequestId] | None = None  # None = all that are pending
+    status: Literal["void", "answered"] = "void"  # answered = the commit does what was asked
+    by: str = ""
 
 
 class Notice(Struct, frozen=True, kw_only=True):

@@ -166,6 +166,16 @@ class RequestStoreContract:
         await runner.commit(replace(runner.step(), voids=Voiding(reason="reset")))
         assert await store.requests.list(LOCAL_OWNER, status="pending") == []
 
+    async def test_a_commit_may_answer_a_request_itself(self, store: Store) -> None:
+        runner = await asking(store, "q1", "q2")
+        done = Voiding(reason="", requests=[RequestId("q1")], status="answered", by="owner")
+        await runner.commit(replace(runner.step(), voids=done))
+        first = await store.requests.get(LOCAL_OWNER, RequestId("q1"))
+        assert (first.status, first.decided_by) == ("answered", "owner")
+        with pytest.raises(ConflictError, match="decided already: answered"):
+            await store.requests.settle(a_decision())
+        assert len(await store.requests.list(LOCAL_OWNER, status="pending")) == 1
+
     async def test_voiding_leaves_what_was_decided(self, store: Store) -> None:
         runner = await asking(store)
         await store.requests.settle(a_decision())

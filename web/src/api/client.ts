@@ -19,6 +19,8 @@ import type {
   ScheduleChanges,
   ScheduleList,
   ScheduleView,
+  VariableList,
+  VariablesWanted,
   Verdict,
 } from "./shapes";
 
@@ -105,6 +107,13 @@ function query(parameters: Record<string, string | number | null | undefined>): 
 
 const agentPath = (id: string) => `/api/agents/${encodeURIComponent(id)}`;
 
+const variablesPath = (agentId: string | null) =>
+  agentId ? `${agentPath(agentId)}/variables` : "/api/variables";
+const variablePath = (agentId: string | null, name: string) =>
+  `${variablesPath(agentId)}/${encodeURIComponent(name)}`;
+const wantedPath = (agentId: string, requestId: string) =>
+  `/api/threads/${encodeURIComponent(agentId)}/variables/${encodeURIComponent(requestId)}`;
+
 const schedulePath = (id: string) => `/api/schedules/${encodeURIComponent(id)}`;
 
 /** Where a file of the agent's tree is served. */
@@ -151,6 +160,17 @@ export const api = {
   request: (id: string) => json<RequestView>("GET", `/api/permissions/${encodeURIComponent(id)}`),
   decide: (id: string, decision: Verdict) =>
     json<RequestView>("POST", `/api/permissions/${encodeURIComponent(id)}`, decision),
+
+  /** Of the account when no agent is named; only names come back, never values. */
+  variables: (agentId: string | null) => json<VariableList>("GET", variablesPath(agentId)),
+  setVariable: (agentId: string | null, name: string, value: string) =>
+    json<void>("PUT", variablePath(agentId, name), { value }),
+  unsetVariable: (agentId: string | null, name: string) =>
+    json<void>("DELETE", variablePath(agentId, name)),
+  variablesWanted: (agentId: string, requestId: string) =>
+    json<VariablesWanted>("GET", wantedPath(agentId, requestId)),
+  provideVariables: (agentId: string, requestId: string, env: Record<string, string>) =>
+    json<unknown>("POST", wantedPath(agentId, requestId), { env }),
 
   schedules: () => json<ScheduleList>("GET", "/api/schedules"),
   createSchedule: (schedule: NewSchedule) => json<ScheduleView>("POST", "/api/schedules", schedule),

@@ -193,7 +193,7 @@ export type FieldView = {
   minimum?: number | null;
   name: string;
   required?: boolean;
-  type: "boolean" | "choice" | "date" | "integer" | "number" | "string" | "text";
+  type: "boolean" | "choice" | "date" | "integer" | "number" | "secret" | "string" | "text";
 };
 
 /** A file of an agent's own tree. */
@@ -471,7 +471,7 @@ export type RequestEntry = {
   headline: string;
   id: string;
   isBackground: boolean;
-  kind: "approval" | "permission" | "question";
+  kind: "approval" | "permission" | "question" | "variables";
   note: string;
   permission: string;
   reason: string;
@@ -504,7 +504,7 @@ export type RequestView = {
   headline: string;
   id: string;
   isBackground?: boolean;
-  kind: "approval" | "permission" | "question";
+  kind: "approval" | "permission" | "question" | "variables";
   note?: string;
   permission?: string;
   reason?: string;

@@ -1,6 +1,6 @@
 /** How a tool call stands, in one word and where it needs it, a sentence. */
 
-import type { ToolRecord, ToolStatus, WaitView } from "../api/shapes";
+import type { RequestView, ToolRecord, ToolStatus, WaitView } from "../api/shapes";
 import { isForPeople } from "../state/agents";
 import type { LiveTool } from "../state/conversation";
 import type { IconName } from "./Icon.svelte";
@@ -65,12 +65,35 @@ interface Call {
   result: ToolRecord | undefined;
   live: LiveTool | undefined;
   wait: WaitView | undefined;
+  /** What the owner was asked because of it. */
+  request?: RequestView | undefined;
   isAgentRunning: boolean;
   /** The agent works, and of its calls this is the first without a result. */
   isNext?: boolean;
 }
 
-export function callState({ id, result, live, wait, isAgentRunning, isNext }: Call): CallState {
+/** A call whose subagent needs values: it failed then, and the subagent begins with the values. */
+const WANTING: Partial<Record<RequestView["status"], CallState>> = {
+  pending: { tone: "doubt", icon: "question", word: "Waiting for you", explanation: "" },
+  answered: {
+    tone: "good",
+    icon: "check",
+    word: "Begun later",
+    explanation: "The subagent began when it had its values; its result comes as a message.",
+  },
+};
+
+export function callState({
+  id,
+  result,
+  live,
+  wait,
+  request,
+  isAgentRunning,
+  isNext,
+}: Call): CallState {
+  const wanting = request?.kind === "variables" ? WANTING[request.status] : undefined;
+  if (wanting) return wanting;
   if (result) return ENDED[result.status] ?? ENDED.unknown;
   const quiet: CallState = { tone: "quiet", icon: "tool", word: "", explanation: "" };
   if (wait?.reason === "child") return { ...quiet, tone: "busy", icon: "spin" };

@@ -1,27 +1,35 @@
 /** The address bar: which conversation or page is open, and a sign-in code that must not stay there. */
 
-export type PageName = "approvals" | "schedules" | "definition";
+export type PlainPage = "approvals" | "schedules" | "variables";
+export type PageName = PlainPage | "definition";
 export type Route =
   | { view: "start" }
-  | { view: "page"; page: Exclude<PageName, "definition"> }
+  | { view: "page"; page: PlainPage; agentId?: string }
   | { view: "page"; page: "definition"; definition: string }
   | { view: "conversation"; agentId: string };
 
 export const PAGES: Record<PageName, string> = {
   approvals: "Approvals",
   schedules: "Schedules",
+  variables: "Variables",
   definition: "Definition",
 };
 
 export function parseRoute(hash: string): Route {
   const page = hash.replace(/^#\//, "");
-  if (page === "approvals" || page === "schedules") return { view: "page", page };
+  if (isPlainPage(page)) return { view: "page", page };
+  const agentId = /^#\/variables\/([^/?]+)$/.exec(hash)?.[1];
+  if (agentId) return { view: "page", page: "variables", agentId: decodeURIComponent(agentId) };
   const named = /^#\/d\/([^/?]+)$/.exec(hash)?.[1];
   if (named) return { view: "page", page: "definition", definition: decodeURIComponent(named) };
   const match = /^#\/c\/([^/?]+)$/.exec(hash);
   return match?.[1]
     ? { view: "conversation", agentId: decodeURIComponent(match[1]) }
     : { view: "start" };
+}
+
+function isPlainPage(name: string): name is PlainPage {
+  return name !== "definition" && Object.hasOwn(PAGES, name);
 }
 
 export function agentHref(agentId: string): string {
@@ -32,8 +40,13 @@ export function definitionHref(name: string): string {
   return `#/d/${encodeURIComponent(name)}`;
 }
 
-export function pageHref(page: Exclude<PageName, "definition">): string {
+export function pageHref(page: PlainPage): string {
   return `#/${page}`;
+}
+
+/** The page of one agent's own variables. */
+export function variablesHref(agentId: string): string {
+  return `#/variables/${encodeURIComponent(agentId)}`;
 }
 
 /** The one-time code of a sign-in link; taken out of the address bar at once. */
@@ -66,6 +79,12 @@ class Router {
   get definition(): string | null {
     const { current } = this;
     return current.view === "page" && current.page === "definition" ? current.definition : null;
+  }
+
+  /** Whose variables are open; null for those of the account. */
+  get variablesOf(): string | null {
+    const { current } = this;
+    return (current.view === "page" && current.page === "variables" && current.agentId) || null;
   }
 
   get page(): PageName | null {

@@ -1,6 +1,6 @@
 """Deciding within a conversation: y or n for permissions and approvals, forms field by field."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -21,6 +21,11 @@ def how_to_decide(request: RequestView) -> list[str]:
     if request.kind == "question" and request.fields:
         return [_HOW_FORM, field_line(request.fields[0])]
     return [_HOW]
+
+
+def decidable(requests: Iterable[RequestView]) -> list[RequestView]:
+    """Those that a line may decide: values of variables are not for the screen."""
+    return [request for request in requests if request.kind != "variables"]
 
 
 @dataclass(slots=True)

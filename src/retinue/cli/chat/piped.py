@@ -6,7 +6,7 @@ import sys
 
 from retinue.agents.fate import FINAL
 from retinue.cli.cards import card
-from retinue.cli.chat.answering import how_to_decide
+from retinue.cli.chat.answering import decidable, how_to_decide
 from retinue.cli.chat.session import Session
 from retinue.cli.client import Admission, MessageView
 from retinue.cli.following import follow
@@ -80,7 +80,7 @@ class _PipedChat:
         transcript = Transcript(decided=self._session.answering.decided)
         with contextlib.suppress(RetinueError):  # whoever waits for an answer hears of it as well
             async for _ in follow(self._session.client, self._session.agent.id, transcript):
-                self._session.asking = list(transcript.requests.values())
+                self._session.asking = decidable(transcript.requests.values())
                 self._news.set()
 
     async def _goes_on(self) -> bool:

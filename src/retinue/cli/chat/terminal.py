@@ -17,7 +17,7 @@ from prompt_toolkit.patch_stdout import patch_stdout
 from prompt_toolkit.styles import Style
 from rich.console import Console
 
-from retinue.cli.chat.answering import how_to_decide
+from retinue.cli.chat.answering import decidable, how_to_decide
 from retinue.cli.chat.completion import ChatCompleter
 from retinue.cli.chat.live import live_lines
 from retinue.cli.chat.session import Session
@@ -150,7 +150,7 @@ class TerminalChat:
         """Say how to decide, when something new waits for it."""
         session = self._session
         before = session.asked
-        session.asking = list(self._transcript.requests.values())
+        session.asking = decidable(self._transcript.requests.values())
         request = session.asked
         if request is not None and (before is None or before.id != request.id):
             self._print([Piece(kind="notice", text="\n".join(how_to_decide(request)))])

@@ -8,7 +8,7 @@ from pydantic import Field
 
 from retinue.agents.form import parse_form
 from retinue.agents.permission import Permission, is_held, parse_permission
-from retinue.agents.request import Asked, RequestKind
+from retinue.agents.request import Asked, Question
 from retinue.engine.collaboration.services import Services, call_of
 from retinue.engine.desk import Desk
 from retinue.engine.prompting import Plan
@@ -30,7 +30,7 @@ Reason = Annotated[str, Field(description="why you need it, for the person who d
 def permission_tools(services: Services) -> list[FunctionTool[..., Any]]:
     desk = Desk(services.store, services.clock, services.limits)
 
-    async def ask(ctx: ToolContext, kind: RequestKind, asked: Asked) -> ToolOutput | Pending:
+    async def ask(ctx: ToolContext, kind: Question, asked: Asked) -> ToolOutput | Pending:
         call = call_of(ctx)
         agent = await services.store.agent(ctx.owner, ctx.agent_id)
         try:

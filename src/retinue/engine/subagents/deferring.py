@@ -8,9 +8,13 @@ import msgspec
 from msgspec import structs
 
 from retinue.agents.children import registered
-from retinue.agents.deferral import Deferral
+from retinue.agents.deferral import Deferral, endpoint_of
+from retinue.agents.descriptor import is_foreground
+from retinue.agents.form import Field
+from retinue.agents.request import Asked, Request, digest_of_call
 from retinue.agents.state import Turn
 from retinue.definitions.definition import Definition
+from retinue.definitions.prompt import Variable
 from retinue.definitions.subagent import SubagentConfig
 from retinue.engine.collaboration.services import Services
 from retinue.engine.environment import Variables
@@ -22,8 +26,9 @@ from retinue.engine.variable_graph import scoped_variables
 from retinue.engine.warm import Draft, Provide, Warm
 from retinue.errors import NotFoundError, RefusedError
 from retinue.ids import AgentId, OwnerId, RequestId, derived_agent_id, new_request_id
-from retinue.messages import clean_json
+from retinue.messages import clean_json, clean_text
 from retinue.stores.port import Agent
+from retinue.stores.request_port import Voiding
 from retinue.tools.port import Tool, ToolOutput
 
 ERROR_CODE = "subagent_env_required"
@@ -33,7 +38,8 @@ MOST_OPEN = 20
 
 def defer(services: Services, call: CallContext, wish: Wish) -> ToolOutput | None:
     """Keep the wish and say what is missing, if anything is: the call fails with that."""
-    required = required_names(services, call.owner, wish.target, call.tools)
+    wanted = required_variables(services, call.owner, wish.target, call.tools)
+    required = [one.name for one in wanted]
     has = given(call, wish.config)
     missing = missing_names(services, call.owner, wish.target, required, given=tuple(has))
     if not missing:
@@ -46,16 +52,17 @@ def defer(services: Services, call: CallContext, wish: Wish) -> ToolOutput | Non
             raise RefusedError(f"{MOST_OPEN} subagents wait for their variables already")
         deferral = _deferral(call, wish, required, now)
         call.deferred.append(deferral)
+        call.requests.append(_request(call, deferral, wanted))
     return ToolOutput(text=_told(call.agent_id, deferral, missing), is_error=True)
 
 
-def required_names(
+def required_variables(
     services: Services, owner: OwnerId, target: Definition, tools: Mapping[str, Tool]
-) -> list[str]:
-    """The variables that each child of this definition has to be given."""
+) -> list[Variable]:
+    """What each child of this definition has to be given."""
     value = _child(services, owner, target).get
     found = scoped_variables(target, services.catalog, tools, value)
-    return [one.name for one in found if one.is_required]
+    return [one for one in found if one.is_required]
 
 
 def missing_names(
@@ -124,6 +131,7 @@ class Deferred:
             deferred=[one for one in draft.state.deferred if one.id != deferral.id],
             children=registered(draft.state.children, call.children),
         )
+        draft.voids = Voiding(reason="", requests=[deferral.id], status="answered", by=order.by)
 
 
 def inherited(
@@ -176,6 +184,40 @@ def _deferral(call: CallContext, wish: Wish, required: list[str], now: datetime)
     )
 
 
+def _request(call: CallContext, deferral: Deferral, wanted: Sequence[Variable]) -> Request:
+    """What the owner is asked, under the same id: names and what they are for, never values."""
+    name = call.state.name or getattr(call.descriptor, "name", "")
+    fields = [
+        Field(
+            name=one.name,
+            type="secret" if one.type == "secret" else "string",
+            description=clean_text(one.description),
+            required=True,
+        )
+        for one in wanted
+    ]
+    asked = Asked(
+        requester=clean_text(name),
+        definition=call.definition,
+        is_background=not is_foreground(call.descriptor),
+        reason=clean_text(deferral.message),
+        tool=deferral.config.name,
+        title=clean_text(deferral.name),
+        fields=fields,
+    )
+    return Request(
+        id=deferral.id,
+        owner=call.owner,
+        agent_id=call.agent_id,
+        call=call.call_id,
+        kind="variables",
+        asked=asked,
+        digest=digest_of_call("$", {"request": deferral.id}),
+        created_at=deferral.asked_at,
+        expires_at=deferral.expires_at,
+    )
+
+
 def _is_same(deferral: Deferral, wish: Wish) -> bool:
     asked = (wish.config, wish.side, wish.message, wish.name, list(wish.attachments))
     kept = (
@@ -204,10 +246,6 @@ def _told(parent: AgentId, deferral: Deferral, missing: Sequence[str]) -> str:
         "missing": list(missing),
     }
     return msgspec.json.encode(told).decode()
-
-
-def endpoint_of(parent: AgentId, request_id: RequestId) -> str:
-    return f"/threads/{parent}/variables/{request_id}"
 
 
 def _late_call(

@@ -45,12 +45,12 @@ async def read(call: Plain) -> Response:
 
 
 async def decide(call: Call[Nothing, Verdict]) -> Response:
-    principal, body = call.principal, call.body
+    body = call.body
     decided = await call.engine.requests.decide(
         call.owner,
         RequestId(call.parameter("request_id")),
         body.decision,
-        by=f"{call.owner} ({principal.via})" if principal else call.owner,
+        by=call.decider,
         note=body.note,
         values=body.values,
     )

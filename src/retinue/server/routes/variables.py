@@ -63,7 +63,7 @@ async def wanted(call: Plain) -> Response:
 async def provide(call: Call[Nothing, Provided]) -> Response:
     request_id = RequestId(call.parameter("request_id"))
     child = await call.engine.variables.provide(
-        call.owner, call.agent_id, request_id, call.body.env
+        call.owner, call.agent_id, request_id, call.body.env, by=call.decider
     )
     return answer(SubagentBegun(request_id=request_id, child_thread_id=child))
 

@@ -68,12 +68,14 @@ class KnownRequests:
     def void(self, entry: Entry, voiding: Voiding, at: datetime, batch: Batch) -> list[Request]:
         """Close the agent's requests that are meant and still pending."""
         meant = voiding.requests
+        closed = {
+            "status": voiding.status,
+            "decided_at": at,
+            "decided_by": voiding.by,
+            "note": clean_text(voiding.reason),
+        }
         return [
-            self._settle(
-                entry,
-                replace(request, status="void", decided_at=at, note=clean_text(voiding.reason)),
-                batch,
-            )
+            self._settle(entry, replace(request, **closed), batch)
             for request in list(self._known.values())
             if request.agent_id == entry.id
             and request.status == "pending"
