@@ -8,11 +8,12 @@ import json
 import tempfile
 from pathlib import Path
 
-from bench import boot, delegation, growth, throughput
+from bench import boot, delegation, growth, throughput, windows
 from bench.boot import Boot, Start
 from bench.delegation import Delegation
 from bench.growth import Cost
 from bench.throughput import Throughput
+from bench.windows import Watching
 
 
 def main() -> int:
@@ -22,9 +23,10 @@ def main() -> int:
     parser.add_argument("--quick", action="store_true", help="fewer rounds and agents")
     parser.add_argument(
         "--only",
-        choices=["turns", "delegation", "growth", "boot", "start"],
-        help="one measurement: turns beside the floor, delegations beside turns, turns after a "
-        "long past, boot with sleeping agents, how fast commands start",
+        choices=["turns", "delegation", "windows", "growth", "boot", "start"],
+        help="one measurement: turns beside the floor, delegations beside turns, turns while "
+        "windows watch, turns after a long past, boot with sleeping agents, how fast commands "
+        "start",
     )
     arguments = parser.parse_args()
     directory = arguments.dir or Path(tempfile.gettempdir())
@@ -49,6 +51,9 @@ def measure(arguments: argparse.Namespace, directory: Path, goals: "Goals") -> i
     if arguments.only in (None, "delegation"):
         rounds = 3 if arguments.quick else 5
         show_delegation(asyncio.run(delegation.measure(directory, rounds=rounds)), goals)
+    if arguments.only in (None, "windows"):
+        rounds = 3 if arguments.quick else 7
+        show_windows(asyncio.run(windows.measure(directory, rounds=rounds)), goals)
     if arguments.only in (None, "growth"):
         points = [0, 100, 500] if arguments.quick else [0, 500, 2_000]
         show_growth(asyncio.run(growth.measure(directory, points=points)), goals)
@@ -103,6 +108,14 @@ def show_delegation(run: Delegation, goals: Goals) -> None:
     print(f"  plain turns          {run.plain_turns_per_second:8.0f} /s")
     print(f"  turns that delegate  {run.turns_per_second:8.0f} /s")
     goals.check("share of plain turns", run.share, at_least=1 / 3)
+
+
+def show_windows(run: Watching, goals: Goals) -> None:
+    print(f"\nWindows: {run.windows} watch one agent that streams, while others take turns")
+    print(f"  turns, nobody watching  {run.turns_per_second:8.0f} /s")
+    print(f"  turns, all watching     {run.watched_turns_per_second:8.0f} /s")
+    print(f"  sent to each window     {run.frames_per_second:8.0f} /s")
+    goals.check("share of turns that the windows take", run.cost, at_most=0.1)
 
 
 def show_growth(costs: list[Cost], goals: Goals) -> None:

@@ -9,7 +9,7 @@ from retinue.agents.descriptor import UserDescriptor
 from retinue.assembly import App, Extras, open_app, tune_process
 from retinue.ids import LOCAL_OWNER, AgentId
 from retinue.messages import ToolMessage
-from retinue.models.port import ModelRequest
+from retinue.models.port import Model, ModelRequest
 from retinue.models.scripted import Call, Reply, ScriptedModel
 from retinue.problems import LoadProblem
 from retinue.tools.function import tool
@@ -55,8 +55,9 @@ def reply(request: ModelRequest) -> Reply:
     return _SAYS if isinstance(request.messages[-1], ToolMessage) else _ASKS
 
 
-def extras() -> Extras:
-    return Extras(models={"bench": ScriptedModel(reply, name="bench")}, tools=BenchTools())
+def extras(models: Mapping[str, Model] | None = None) -> Extras:
+    known: dict[str, Model] = {"bench": ScriptedModel(reply, name="bench"), **(models or {})}
+    return Extras(models=known, tools=BenchTools())
 
 
 class Retinue:
@@ -85,8 +86,10 @@ class Retinue:
 
 
 @asynccontextmanager
-async def retinue(directory: Path) -> AsyncGenerator[Retinue]:
-    app = await open_app(directory, ENVIRONMENT, extras=extras())
+async def retinue(
+    directory: Path, *, models: Mapping[str, Model] | None = None
+) -> AsyncGenerator[Retinue]:
+    app = await open_app(directory, ENVIRONMENT, extras=extras(models))
     tune_process()  # as `retinue serve` does
     try:
         yield Retinue(app)

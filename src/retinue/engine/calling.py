@@ -175,6 +175,7 @@ class ModelCaller:
         )
         reach("model:before")
         completed = await ask(model, request, narrator.show)
+        narrator.catch_up()
         if hooks is not None:
             completed = await self._hooks.response(warm, hooks, completed)
         return completed

@@ -15,8 +15,9 @@ class Helpers:
         self._waits: dict[AgentId, frozenset[AgentId]] = {}
         self._members: frozenset[AgentId] = frozenset()
 
-    def __contains__(self, agent_id: AgentId) -> bool:
-        return agent_id in self._members
+    @property
+    def members(self) -> frozenset[AgentId]:
+        return self._members
 
     def follow(self, agent: Agent) -> None:
         """Take up what the agent waits for now, if it is watched or one of the helpers."""

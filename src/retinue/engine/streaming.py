@@ -1,5 +1,6 @@
 """Shows a response while it is being streamed, and knows how far it came."""
 
+import asyncio
 from collections.abc import Sequence
 from typing import Literal
 
@@ -9,6 +10,8 @@ from retinue.events import DeltaEvent, LiveEvent, StepEvent
 from retinue.ids import AgentId, OwnerId, new_id
 from retinue.messages import Part, TextPart, ThinkingPart, clean_text
 from retinue.models.port import CallDelta, Completed, ModelEvent, TextDelta, ThinkingDelta
+
+_GAP_SECONDS = 0.05  # between what watchers are told of one response: twenty times a second
 
 _Kind = Literal["text", "thinking", "call"]
 
@@ -24,6 +27,8 @@ class Narrator:
         self._step_id = ""
         self._texts: dict[int, list[str]] = {}
         self._parts: dict[int, tuple[_Kind, str]] = {}  # what each part is, and a call's name
+        self._held: dict[int, list[str]] = {}  # what watchers have not been told yet
+        self._pause: asyncio.TimerHandle | None = None
         self.agent_id: AgentId = warm.id
         self.owner: OwnerId = warm.owner
 
@@ -31,7 +36,7 @@ class Narrator:
         if not self._is_shown:
             self._is_shown = True
             self._feed.streams(self)
-            if self._feed.is_watched:
+            if self._feed.is_heard(self.owner, self.agent_id):
                 self._tell(self._started())
         match event:
             case TextDelta():
@@ -42,6 +47,15 @@ class Narrator:
                 self._delta(event.part, "call", event.arguments, event.name)
             case Completed():
                 pass
+
+    def catch_up(self) -> None:
+        """Tell watchers what was held back for the next moment."""
+        if not self._held:
+            return
+        held, self._held = self._held, {}
+        for part, texts in held.items():
+            kind, name = self._parts[part]
+            self._tell(self._event(part, kind, "".join(texts), name))
 
     def so_far(self) -> Sequence[LiveEvent]:
         """The step and one delta for each part, with all of its text."""
@@ -71,6 +85,8 @@ class Narrator:
 
     def end(self) -> None:
         """What was shown is a record now, or is about to be."""
+        if self._pause is not None:
+            self._pause.cancel()
         if self._is_shown:
             self._feed.streams_no_more(self.agent_id)
 
@@ -99,8 +115,18 @@ class Narrator:
     def _delta(self, part: int, kind: _Kind, text: str, name: str = "") -> None:
         self._parts.setdefault(part, (kind, name))
         self._texts.setdefault(part, []).append(text)
-        if self._feed.is_watched:
-            self._tell(self._event(part, kind, text, name))
+        if not self._feed.is_heard(self.owner, self.agent_id):
+            return
+        self._held.setdefault(part, []).append(text)
+        if self._pause is None:
+            self._tell_held()
+
+    def _tell_held(self) -> None:
+        """Tell what is held now, and what comes within the next moment together after it."""
+        self._pause = None
+        if self._held:
+            self.catch_up()
+            self._pause = asyncio.get_running_loop().call_later(_GAP_SECONDS, self._tell_held)
 
     def _event(self, part: int, kind: _Kind, text: str, name: str) -> DeltaEvent:
         return DeltaEvent(

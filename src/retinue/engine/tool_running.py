@@ -169,13 +169,13 @@ class ToolRunner:
         feed = self._feed
 
         def show(text: str) -> None:
-            if feed.is_watched:
+            if feed.is_heard(warm.owner, warm.id):
                 event = ToolEvent(
                     agent_id=warm.id, call=call.id, name=call.name, state="progress", text=text
                 )
                 feed.live(warm.owner, warm.id, event)
 
-        if feed.is_watched:
+        if feed.is_heard(warm.owner, warm.id):
             started = ToolEvent(agent_id=warm.id, call=call.id, name=call.name, state="started")
             feed.live(warm.owner, warm.id, started)
         return show

@@ -59,13 +59,17 @@ class Backlog:
         self._events.append(event)
         self._changed.set()
 
-    async def take(self) -> Event | None:
-        """Give the oldest event; None when there will be no more."""
-        while not self._events:
-            if self._is_ended:
-                return None
+    async def wait(self) -> None:
+        """Wait until there is an event, or there will be no more."""
+        while not self._events and not self._is_ended:
             self._changed.clear()
             await self._changed.wait()
+
+    async def take(self) -> Event | None:
+        """Give the oldest event; None when there will be no more."""
+        await self.wait()
+        if not self._events:
+            return None
         event = self._events.popleft()
         self._changed.set()
         return event
@@ -97,13 +101,14 @@ async def pump(
     filling = asyncio.create_task(fill())
     try:
         while True:
-            try:
-                async with asyncio.timeout(IDLE_SECONDS if on_idle else None):
-                    event = await backlog.take()
-            except TimeoutError:
-                if on_idle:
+            if on_idle is not None and not backlog:
+                try:
+                    async with asyncio.timeout(IDLE_SECONDS):
+                        await backlog.wait()
+                except TimeoutError:
                     await on_idle()
-                continue
+                    continue
+            event = await backlog.take()
             if event is None:
                 break
             await send(event)

@@ -4,7 +4,7 @@ from collections.abc import AsyncIterator
 import pytest
 from msgspec.structs import replace
 
-from retinue.engine import feed as feed_module
+from retinue.engine import audiences
 from retinue.engine.feed import LaggedError
 from retinue.engine.views import cursor_of, events_of
 from retinue.events import (
@@ -170,7 +170,7 @@ async def test_a_reader_sees_only_its_owner_s_agents(start: Start) -> None:
 async def test_a_slow_reader_is_told_to_come_back_and_can(
     start: Start, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(feed_module, "_QUEUE", 5)
+    monkeypatch.setattr(audiences, "_QUEUE", 5)
     kit = await start(lambda request: "ok")
     agent = await kit.agent()
     stream = kit.engine.subscribe(LOCAL_OWNER, after=None)
@@ -240,3 +240,17 @@ def test_a_change_with_more_events_than_numbers_makes_readers_read_anew() -> Non
     fitting = events_of(replace(change, records=records[:65_535]), bool)
     assert len({event.cursor for event in fitting}) == 65_535
     assert fitting[-1].cursor < cursor_of(7)
+
+
+async def test_what_a_model_says_within_a_moment_reaches_watchers_as_one_piece(
+    start: Start,
+) -> None:
+    kit = await start([Reply(text="0123456789" * 20, chunk=10)])
+    agent = await kit.agent()
+    events = kit.engine.subscribe(agent.owner, after=None, agent_id=agent.id)
+    await anext(events)
+    receipt = await kit.post(agent, "go")
+    seen = await until_answered(events, receipt.item.id)
+    pieces = [event.text for event in seen if isinstance(event, DeltaEvent)]
+    assert "".join(pieces) == "0123456789" * 20
+    assert len(pieces) < 20
