@@ -16,6 +16,7 @@ from retinue.engine.collaboration.toolbox import COLLABORATION_TOOLS
 from retinue.engine.delivery import Deliver
 from retinue.engine.engine import Engine
 from retinue.engine.environment import Environment
+from retinue.engine.panels import PANEL_TOOLS
 from retinue.engine.scheduling.toolbox import SCHEDULE_TOOLS
 from retinue.engine.subagents.telling import CHILD_TOOLS
 from retinue.engine.wiring import World
@@ -44,7 +45,7 @@ from retinue.tools.threads import in_thread
 from retinue.tools.toolbox import CombinedToolbox
 
 _TOKEN_BYTES = 32
-_ENGINE_TOOLS = (*COLLABORATION_TOOLS, *SCHEDULE_TOOLS, *CHILD_TOOLS)
+_ENGINE_TOOLS = (*COLLABORATION_TOOLS, *SCHEDULE_TOOLS, *PANEL_TOOLS, *CHILD_TOOLS)
 _MCP_NAMES = ("mcp_*",)  # a server that is slow or down must not make definitions fail
 
 

@@ -122,7 +122,7 @@ _SCRIPTS = {
             0,
         ),
         _rule("has returned the following result", {"text": "It is there."}),
-        _rule("Your subagents", {"text": "They are at it."}),
+        _rule(r"^tonight", {"text": "They are at it."}, 1),
         _rule(r"^pay", _calls("billing", question="What is owed?"), 0),
     ],
     "billing": [{"reply": {"text": "Nothing is owed."}}],

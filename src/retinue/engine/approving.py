@@ -7,7 +7,7 @@ from msgspec import structs
 from retinue.agents.permission import Permission, is_held
 from retinue.agents.request import Asked, digest_of_call
 from retinue.engine.desk import Desk
-from retinue.engine.prompting import Plan
+from retinue.engine.prompting.planning import Plan
 from retinue.engine.tooling import CallResult, closing
 from retinue.engine.warm import Warm
 from retinue.errors import ConflictError, RefusedError, UsageError

@@ -13,7 +13,7 @@ from retinue.engine.equipment import Equipment
 from retinue.engine.feed import Feed
 from retinue.engine.hooking import Hooks
 from retinue.engine.making_room import RoomMaker
-from retinue.engine.prompting import Plan
+from retinue.engine.prompting.planning import Plan
 from retinue.engine.retrying import GiveUp, after_failure
 from retinue.engine.streaming import Narrator
 from retinue.engine.subagents.booting import Boots
@@ -159,10 +159,11 @@ class ModelCaller:
         messages = context.messages
         if context.images:
             messages = await with_images(messages, self._trees.tree(warm.id))
-        if warm.state.children:
-            messages = with_registry(warm, messages)
         turn = warm.state.turn
         system = await self._equipment.system(warm, plan)
+        closing = await self._equipment.closing(warm, plan) if plan.artifacts else ""
+        if warm.state.children:
+            closing = with_registry(closing, warm.state.children)
         if hooks is not None:
             system = await self._hooks.system(warm, hooks, system)
             messages = await self._hooks.messages(warm, hooks, messages)
@@ -170,6 +171,7 @@ class ModelCaller:
             system=system,
             messages=messages,
             tools=plan.specs,
+            closing=closing,
             session=warm.id,
             attempt=turn.attempt if turn else 0,
         )

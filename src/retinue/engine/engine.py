@@ -9,18 +9,12 @@ from typing import Any, Literal
 
 from msgspec import structs
 
-from retinue.agents.descriptor import (
-    Descriptor,
-    HeartbeatDescriptor,
-    SwarmDescriptor,
-    UserDescriptor,
-)
+from retinue.agents.descriptor import Descriptor, HeartbeatDescriptor, UserDescriptor
 from retinue.agents.fate import is_final
 from retinue.agents.inbox import Item, Sender
-from retinue.agents.state import AgentState
 from retinue.engine import wiring
 from retinue.engine.actions import CONTROLS
-from retinue.engine.admission import checked_text, configured_definition, new_message
+from retinue.engine.admission import checked_text, new_message
 from retinue.engine.arriving import Arrivals
 from retinue.engine.chats import Chats
 from retinue.engine.delivery import Outbox
@@ -36,6 +30,7 @@ from retinue.engine.roster import Roster
 from retinue.engine.scheduling.heartbeat import Heartbeat
 from retinue.engine.scheduling.scheduler import Scheduler
 from retinue.engine.subagents.booting import boot_post, boots
+from retinue.engine.targets import Targets
 from retinue.engine.trials import Trials
 from retinue.engine.views import agent_view
 from retinue.engine.warm import (
@@ -51,6 +46,7 @@ from retinue.engine.warm import (
     Terminate,
     Warm,
 )
+from retinue.engine.windows import Windows
 from retinue.errors import (
     BusyError,
     FencedError,
@@ -60,9 +56,9 @@ from retinue.errors import (
     UsageError,
 )
 from retinue.events import AgentView, DefinitionsEvent, Event, SchedulesEvent
-from retinue.ids import AgentId, ItemId, OwnerId, new_agent_id, new_id
+from retinue.ids import AgentId, ItemId, OwnerId, new_id
 from retinue.messages import FileReference, clean_json
-from retinue.stores.port import Agent, NewAgent, Offset, Post, Receipt
+from retinue.stores.port import Agent, Offset, Post, Receipt
 from retinue.stores.port import Change as StoredChange
 from retinue.tools.port import ServedFiles, Tool
 
@@ -86,7 +82,9 @@ class Engine:
         self.models = world.models
         self.following = Following(world.catalog)
         self.schedules = wiring.make_schedules(world, self.following)
-        self.toolbox = wiring.make_toolbox(world, limits, self.schedules)
+        self.windows = Windows(world.clock)
+        self._targets = Targets(world, self.following)
+        self.toolbox = wiring.make_toolbox(world, limits, self.schedules, self.windows)
         self._clock = world.clock
         self._limits = limits
         self._trees = world.trees
@@ -112,6 +110,7 @@ class Engine:
             outbox=self._outbox,
             roster=self._roster,
             arrivals=self._arrivals,
+            windows=self.windows,
         )
         self._runner = wiring.make_runner(world, limits, parts)
         equipment = self._runner.equipment
@@ -201,7 +200,7 @@ class Engine:
         """Find the agent of this descriptor or create it; without one, it is a new conversation."""
         if descriptor is None:
             descriptor = UserDescriptor(connector="web", user_id=owner, channel_id=new_id("w"))
-        new = await self._target(owner, descriptor, definition)
+        new = await self._targets.of(owner, descriptor, definition)
         shown = clean_json(dict(attributes or {}))
         sealed = self.environment.sealed_for(new.id, env or {})
         state = structs.replace(new.state, name=name, attributes=shown, env=sealed)
@@ -245,7 +244,7 @@ class Engine:
         chat = await self._chats.away(owner, to) if isinstance(to, UserDescriptor) else None
         if chat is not None:
             to = chat.switched_to
-        target = to if isinstance(to, str) else await self._target(owner, to, definition)
+        target = to if isinstance(to, str) else await self._targets.of(owner, to, definition)
         item = new_message(
             text,
             files=files,
@@ -472,27 +471,6 @@ class Engine:
                 await self._runner.note_crash(warm)
         self._warm.move_to_end(agent_id)
         return warm
-
-    async def _target(
-        self, owner: OwnerId, descriptor: Descriptor, definition: str | None
-    ) -> NewAgent:
-        await self.following.definitions()
-        configured = configured_definition(descriptor, self.settings)
-        if configured is not None and definition not in (None, configured):
-            raise UsageError(f"definition: the settings say that this is a {configured!r}")
-        if isinstance(descriptor, SwarmDescriptor):
-            await self.store.agent(owner, descriptor.contact_agent_id)
-        preferred = self.settings.agents.default_definition
-        name = definition or configured or preferred or self.catalog.default().name
-        self.catalog.public(name)
-        now = self._clock.now()
-        return NewAgent(
-            id=new_agent_id(),
-            owner=owner,
-            descriptor=descriptor,
-            definition=name,
-            state=AgentState(created_at=now, updated_at=now),
-        )
 
 
 def _ends_turn(warm: Warm, control: Item) -> bool:

@@ -18,9 +18,13 @@ from retinue.engine.compaction import WARNING, pressure_of
 from retinue.engine.environment import Environment
 from retinue.engine.following import Following
 from retinue.engine.limits import Limits
-from retinue.engine.prompting import Plan, Planner
+from retinue.engine.prompting.closing import MOST_ITEMS, closing_text, items_now, panels_now
+from retinue.engine.prompting.planning import Plan, Planner
+from retinue.engine.prompting.sections import Section, joined
+from retinue.engine.prompting.sources import Artifacts
 from retinue.engine.roster import WRITING_TOOL, Roster
 from retinue.engine.warm import Warm
+from retinue.engine.windows import Windows
 from retinue.errors import RetinueError
 from retinue.messages import clean_text
 from retinue.models.port import Model, Models
@@ -45,8 +49,12 @@ class Equipment:
         limits: Limits,
         roster: Roster,
         environment: Environment,
+        artifacts: Artifacts,
+        windows: Windows,
     ) -> None:
         self._roster = roster
+        self._artifacts = artifacts
+        self._windows = windows
         self._environment = environment
         self._following = following
         self._toolbox = toolbox
@@ -125,16 +133,37 @@ class Equipment:
     async def system(self, warm: Warm, plan: Plan) -> str:
         """The plan's system prompt, and after it what only this agent or its owner's are told."""
         system = plan.system
+        if WRITING_TOOL in plan.tools or warm.kind == "permanent":
+            system = joined([Section("plan", system), *await self.own_sections(warm, plan)])
+        warm.own_overhead = len(system) - len(plan.system)
+        warm.overhead = plan.overhead + warm.own_overhead
+        return system
+
+    async def own_sections(self, warm: Warm, plan: Plan) -> Sequence[Section]:
+        sections: list[Section] = []
         if isinstance(warm.descriptor, PermanentDescriptor):
-            system = _joined(system, warm.descriptor.system_prompt)
+            sections.append(Section("own", warm.descriptor.system_prompt))
         if WRITING_TOOL in plan.tools and not isinstance(warm.descriptor, SwarmDescriptor):
             if not self._roster.is_loaded(warm.owner):
                 await self._roster.load(warm.owner)
             others = self._roster.section(warm.owner, itself=warm.id, definition=warm.definition)
-            system = _joined(system, others)
-        warm.own_overhead = len(system) - len(plan.system)
-        warm.overhead = plan.overhead + warm.own_overhead
-        return system
+            sections.append(Section("permanentAgents", others))
+        return [section for section in sections if section.text]
+
+    async def closing(self, warm: Warm, plan: Plan) -> str:
+        """What changes by itself, as it was when this turn first asked."""
+        since = (warm.state.turn.first_seq if warm.state.turn else 0, plan.artifacts)
+        if warm.closing_of != since:
+            warm.closing = closing_text(await self.closing_sections(warm, plan))
+            warm.closing_of = since
+        warm.own_overhead += len(warm.closing)
+        warm.overhead += len(warm.closing)
+        return warm.closing
+
+    async def closing_sections(self, warm: Warm, plan: Plan) -> Sequence[Section]:
+        groups = await self._artifacts.listed(warm.owner, plan.artifacts, limit=MOST_ITEMS)
+        sections = [items_now(groups), panels_now(self._windows.of(warm.owner))]
+        return [section for section in sections if section is not None]
 
     @property
     def is_stale(self) -> bool:
@@ -184,7 +213,3 @@ class Equipment:
 
     def estimate(self, warm: Warm) -> int:
         return estimated_tokens(warm.context.characters + warm.overhead)
-
-
-def _joined(text: str, section: str) -> str:
-    return f"{text}\n\n{section}" if text and section else text or section

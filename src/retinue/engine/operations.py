@@ -10,7 +10,7 @@ from retinue.agents.permission import Permission, is_held
 from retinue.clock import Clock
 from retinue.definitions.subagent import SideName
 from retinue.engine.permitting import denial
-from retinue.engine.prompting import Plan
+from retinue.engine.prompting.planning import Plan
 from retinue.errors import (
     NotFoundError,
     OperationError,

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from retinue.definitions.scoping import verdict
-from retinue.engine.prompting import Plan
+from retinue.engine.prompting.planning import Plan
 from retinue.stores.port import AuditLine
 from retinue.tools.port import Tool
 

@@ -10,7 +10,7 @@ from msgspec import UNSET, structs
 from retinue.agents.children import registered
 from retinue.agents.inbox import Item, Trail
 from retinue.agents.state import AgentState, TokenSnapshot, TokenStats, Turn
-from retinue.engine.prompting import Plan
+from retinue.engine.prompting.planning import Plan
 from retinue.engine.retrying import TryAgain
 from retinue.engine.stopping import stop_text
 from retinue.engine.suspending import release, suspend, unheard

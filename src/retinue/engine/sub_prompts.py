@@ -11,7 +11,7 @@ from typing import Any, cast
 import msgspec
 from msgspec import structs
 
-from retinue.agents.context import neutral, user_content
+from retinue.agents.context import user_content
 from retinue.agents.permission import Permission, is_held
 from retinue.definitions.catalog import Catalog
 from retinue.definitions.definition import Definition
@@ -21,12 +21,13 @@ from retinue.definitions.subagent import SideName
 from retinue.engine.asking import ask, with_images
 from retinue.engine.entries import checked_by, first_files, first_words, is_on, parameters_of
 from retinue.engine.limits import Limits
-from retinue.engine.prompting import tools_section
+from retinue.engine.prompting.planning import spec_of
+from retinue.engine.prompting.sections import tools_section
 from retinue.engine.stopping import as_text
 from retinue.engine.tooling import CallContext
 from retinue.errors import ModelError, NotFoundError
 from retinue.messages import CallPart, FileReference, TextPart, UserMessage
-from retinue.models.port import Completed, ModelRequest, Models, ToolSpec
+from retinue.models.port import Completed, ModelRequest, Models
 from retinue.tools.execution import run_tool
 from retinue.tools.port import Tool, ToolContext, ToolOutput
 
@@ -96,10 +97,7 @@ class SubPrompts:
         request = ModelRequest(
             system=_system(call.plan.definition, prompt, tools, arguments),
             messages=await with_images([UserMessage(content=content)], call.files),
-            tools=[
-                ToolSpec(name=t.name, description=neutral(t.description), parameters=t.parameters)
-                for t in tools.values()
-            ],
+            tools=[spec_of(tool) for tool in tools.values()],
             session=f"{call.agent_id}/{call.call_id}",
         )
         completed = await self._ask(call, prompt, request)
@@ -202,7 +200,7 @@ def _system(
 ) -> str:
     given = {name: as_text(arguments[name]) for name in prompt.properties & arguments.keys()}
     text = prompt.render({**prompt.env, **definition.env, **given}).strip()
-    return "\n\n".join(part for part in (text, tools_section(list(tools.values()))) if part)
+    return "\n\n".join(part for part in (text, tools_section(tools.values()).text) if part)
 
 
 def _listed(head: str, lines: Sequence[str]) -> str:

@@ -11,7 +11,7 @@ from retinue.engine.committing import Committer
 from retinue.engine.equipment import Equipment
 from retinue.engine.feed import Feed
 from retinue.engine.hooking import Hooks
-from retinue.engine.prompting import Plan
+from retinue.engine.prompting.planning import Plan
 from retinue.engine.switching import departed
 from retinue.engine.tooling import CallResult, Tooling, closing
 from retinue.engine.warm import Warm

@@ -16,7 +16,7 @@ from retinue.engine.environment import Environment, Variables
 from retinue.engine.limits import Limits
 from retinue.engine.parents import LONGEST_STATUS, said_post, status_post
 from retinue.engine.permitting import denial
-from retinue.engine.prompting import Plan
+from retinue.engine.prompting.planning import Plan
 from retinue.engine.stopping import bound_paths, bound_text
 from retinue.engine.switching import Departure
 from retinue.engine.warm import Warm

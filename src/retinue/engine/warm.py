@@ -183,6 +183,8 @@ class Warm:
         self.model_limit: int | None = None  # tokens, of the model that is used
         self.overhead = 0  # characters of the system prompt and the tools
         self.own_overhead = 0  # of these, what is not the definition's
+        self.closing = ""  # what the model is told after the conversation
+        self.closing_of: tuple[int, frozenset[str]] | None = None  # in which turn, about what
         self.is_deleted = False
         self.is_ended = agent.lifecycle != "active"
         self.has_listeners = agent.kind != "user"  # somebody may have to hear how items end

@@ -23,7 +23,9 @@ from retinue.engine.hooking import Hooks
 from retinue.engine.limits import Limits
 from retinue.engine.making_room import RoomMaker
 from retinue.engine.operations import Operations, PlanOf
-from retinue.engine.prompting import OwnTools, Planner, together
+from retinue.engine.panels import PanelToolbox
+from retinue.engine.prompting.planning import OwnTools, Planner, together
+from retinue.engine.prompting.sources import Artifacts, NoArtifacts, NoSkills, Skills
 from retinue.engine.reporting import Reporter
 from retinue.engine.roster import Roster
 from retinue.engine.runner import Runner
@@ -40,6 +42,7 @@ from retinue.engine.subagents.telling import ChildTools
 from retinue.engine.tool_running import ToolRunner
 from retinue.engine.tooling import Tooling
 from retinue.engine.variable_office import GiveOrder, VariableOffice
+from retinue.engine.windows import Windows
 from retinue.models.port import Models
 from retinue.plugins.port import PluginSource
 from retinue.plugins.registry import Plugins
@@ -68,6 +71,8 @@ class World:
     plugins: PluginSource = field(default_factory=Plugins)
     connectors: Mapping[str, Deliver] = field(default_factory=dict[str, Deliver])
     random: Random = field(default_factory=Random)
+    skills: Skills = field(default_factory=NoSkills)
+    artifacts: Artifacts = field(default_factory=NoArtifacts)
     collaborates: bool = True  # agents get the tools with which they work together
 
 
@@ -83,14 +88,18 @@ def make_schedules(world: World, following: Following) -> Schedules:
     )
 
 
-def make_toolbox(world: World, limits: Limits, schedules: Schedules) -> Toolbox:
+def make_toolbox(world: World, limits: Limits, schedules: Schedules, windows: Windows) -> Toolbox:
     """The tools of the world, and the engine's own."""
     declared = DeclaredToolbox(world.catalog)
     if not world.collaborates:
         return CombinedToolbox(world.toolbox, declared)
     services = _services(world, limits)
     return CombinedToolbox(
-        CollaborationToolbox(services), ScheduleToolbox(schedules), world.toolbox, declared
+        CollaborationToolbox(services),
+        ScheduleToolbox(schedules),
+        PanelToolbox(windows),
+        world.toolbox,
+        declared,
     )
 
 
@@ -148,6 +157,7 @@ class Parts:
     outbox: Outbox
     roster: Roster
     arrivals: Arrivals
+    windows: Windows
 
 
 def make_runner(world: World, limits: Limits, parts: Parts) -> Runner:
@@ -164,7 +174,9 @@ def make_runner(world: World, limits: Limits, parts: Parts) -> Runner:
         space=Space(world.store, world.clock),
     )
     equipment = Equipment(
-        planner=Planner(world.catalog, world.settings.model, make_own_tools(world, limits)),
+        planner=Planner(
+            world.catalog, world.settings.model, make_own_tools(world, limits), world.skills
+        ),
         following=parts.following,
         toolbox=parts.toolbox,
         models=world.models,
@@ -172,6 +184,8 @@ def make_runner(world: World, limits: Limits, parts: Parts) -> Runner:
         limits=limits,
         roster=parts.roster,
         environment=world.environment,
+        artifacts=world.artifacts,
+        windows=parts.windows,
     )
     hooks = Hooks(world.trees)
     room = RoomMaker(committer=committer, equipment=equipment)

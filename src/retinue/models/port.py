@@ -22,6 +22,7 @@ class ModelRequest(Struct, frozen=True, kw_only=True):
     system: str
     messages: Sequence[ModelMessage]
     tools: Sequence[ToolSpec] = ()
+    closing: str = ""  # told after the messages, and different each time: nothing to cache
     tool_choice: Literal["auto", "required", "none"] | str = "auto"
     session: str | None = None  # stable per conversation, for providers that cache by it
     attempt: int = 0

@@ -20,7 +20,7 @@ def said(request: ModelRequest) -> list[str]:
             lines += [c.text for c in message.content if isinstance(c, TextContent)]
         elif isinstance(message, ToolMessage):
             lines.append(message.text)
-    return lines
+    return [*lines, request.closing] if request.closing else lines
 
 
 def last_said(request: ModelRequest) -> str:

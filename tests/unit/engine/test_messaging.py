@@ -2,6 +2,7 @@ import re
 from collections.abc import Callable
 
 from retinue.engine.collaboration.toolbox import COLLABORATION_TOOLS
+from retinue.engine.panels import PANEL_TOOLS
 from retinue.engine.scheduling.toolbox import SCHEDULE_TOOLS
 from retinue.ids import OwnerId
 from retinue.models.port import ModelRequest
@@ -135,5 +136,5 @@ async def test_agents_that_only_talk_to_each_other_are_stopped(start: Start) -> 
 
 async def test_definitions_know_the_names_of_the_tools_of_collaboration(start: Start) -> None:
     kit = await start(["unused"], collaborates=True)
-    expected = {*COLLABORATION_TOOLS, *SCHEDULE_TOOLS}
+    expected = {*COLLABORATION_TOOLS, *SCHEDULE_TOOLS, *PANEL_TOOLS}
     assert set(await kit.engine.toolbox.tools()) == expected

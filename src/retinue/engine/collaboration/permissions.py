@@ -11,7 +11,7 @@ from retinue.agents.permission import Permission, is_held, parse_permission
 from retinue.agents.request import Asked, Question
 from retinue.engine.collaboration.services import Services, call_of
 from retinue.engine.desk import Desk
-from retinue.engine.prompting import Plan
+from retinue.engine.prompting.planning import Plan
 from retinue.errors import ConflictError, RefusedError, UsageError
 from retinue.messages import clean_text
 from retinue.tools.function import FunctionTool, tool

@@ -15,7 +15,7 @@ from retinue.agents.state import AgentState, Turn
 from retinue.definitions.definition import Definition
 from retinue.definitions.subagent import SubagentConfig
 from retinue.engine.environment import Environment
-from retinue.engine.prompting import Plan
+from retinue.engine.prompting.planning import Plan
 from retinue.engine.subagents.fanning import indexed, instances, is_for_instances
 from retinue.engine.subagents.offering import BEGIN, CREATE_TOOL, MESSAGE_PROPERTY
 from retinue.engine.warm import Draft, Warm

@@ -18,7 +18,7 @@ from retinue.definitions.prompt import Variable
 from retinue.definitions.subagent import SubagentConfig
 from retinue.engine.collaboration.services import Services
 from retinue.engine.environment import Variables
-from retinue.engine.prompting import Plan
+from retinue.engine.prompting.planning import Plan
 from retinue.engine.subagents.fanning import given, is_for_instances
 from retinue.engine.subagents.starting import Wish, start_child
 from retinue.engine.tooling import CallContext

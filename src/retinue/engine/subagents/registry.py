@@ -4,10 +4,9 @@ from collections.abc import Sequence
 
 from msgspec import structs
 
-from retinue.agents.children import registered, registry_text
+from retinue.agents.children import ChildEntry, registered, registry_text
 from retinue.agents.context import system_text
 from retinue.engine.warm import Draft, Warm
-from retinue.messages import ModelMessage, TextContent, UserMessage
 
 
 def follow_children(warm: Warm, draft: Draft) -> None:
@@ -23,13 +22,7 @@ def follow_children(warm: Warm, draft: Draft) -> None:
         draft.state = structs.replace(draft.state, children=children)
 
 
-def with_registry(warm: Warm, messages: Sequence[ModelMessage]) -> Sequence[ModelMessage]:
-    """The messages, and after them whom the agent can reach; merged, so that roles alternate."""
-    text = registry_text(warm.state.children)
-    if not text:
-        return messages
-    told = TextContent(text=system_text(text))
-    last = messages[-1] if messages else None
-    if isinstance(last, UserMessage):
-        return [*messages[:-1], UserMessage(content=[*last.content, told])]
-    return [*messages, UserMessage(content=[told])]
+def with_registry(closing: str, children: Sequence[ChildEntry]) -> str:
+    """What the model is told after the conversation, and whom the agent can reach."""
+    text = registry_text(children)
+    return "\n\n".join(part for part in (closing, system_text(text) if text else "") if part)

@@ -265,7 +265,7 @@ def _spoken(text: str) -> list[str]:
 
 
 def _usage(request: ModelRequest, parts: Sequence[Part]) -> Usage:
-    characters = len(request.system)
+    characters = len(request.system) + len(request.closing)
     for tool in request.tools:
         characters += len(tool.name) + len(tool.description) + json_characters(tool.parameters)
     for message in request.messages:

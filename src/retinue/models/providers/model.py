@@ -58,7 +58,7 @@ class ProviderModel:
         incoming = Incoming(self._name)
         opening = model_request_stream(
             self._vendor,
-            vendor_messages(request, name=self._name),
+            vendor_messages(request, name=self._name, kind=self._connection.kind),
             model_settings=vendor_settings(request, kind=self._connection.kind),
             model_request_parameters=vendor_parameters(request),
             instrument=False,

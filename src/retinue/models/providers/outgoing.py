@@ -35,7 +35,7 @@ _SETTINGS = frozenset(ModelSettings.__annotations__) - {
 }
 
 
-def vendor_messages(request: ModelRequest, *, name: str) -> list[vendor.ModelMessage]:
+def vendor_messages(request: ModelRequest, *, name: str, kind: Kind) -> list[vendor.ModelMessage]:
     """Translate a conversation without what another model signed, which only that one can read."""
     turns: list[vendor.ModelMessage] = []
     pending: list[vendor.ModelRequestPart] = []
@@ -52,9 +52,23 @@ def vendor_messages(request: ModelRequest, *, name: str) -> list[vendor.ModelMes
             turns.append(vendor.ModelRequest(parts=pending))
             pending = []
         turns.append(said)
+    if request.closing:
+        _close(pending, request.closing, kind=kind)
     if pending:
         turns.append(vendor.ModelRequest(parts=pending))
     return turns
+
+
+def _close(pending: list[vendor.ModelRequestPart], text: str, *, kind: Kind) -> None:
+    """Say what comes after the conversation, in the last message where that is a person's."""
+    said: list[vendor.UserContent] = [text]
+    if kind == "anthropic" and pending:
+        said = [vendor.CachePoint(), text]  # what is kept ends before it
+    last = pending[-1] if pending else None
+    if isinstance(last, vendor.UserPromptPart) and not isinstance(last.content, str):
+        pending[-1] = vendor.UserPromptPart(content=[*last.content, *said])
+    else:
+        pending.append(vendor.UserPromptPart(content=said))
 
 
 def vendor_parameters(request: ModelRequest) -> ModelRequestParameters:
@@ -82,7 +96,7 @@ def vendor_settings(request: ModelRequest, *, kind: Kind) -> ModelSettings:
         is_word = request.tool_choice in ("required", "none")
         chosen["tool_choice"] = request.tool_choice if is_word else [request.tool_choice]
     if kind == "anthropic":
-        chosen.setdefault("cache", True)
+        chosen.setdefault("cache", {"messages": False} if request.closing else True)
     if kind == "openai" and request.session:
         chosen.setdefault("openai_prompt_cache_key", request.session)
     return cast("ModelSettings", chosen)

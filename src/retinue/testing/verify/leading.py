@@ -6,7 +6,6 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from retinue.agents.context import system_text
 from retinue.messages import ModelMessage, TextContent, ToolMessage, UserMessage
 from retinue.models.port import ModelRequest
 from retinue.models.scripted import Answer, Call, Reply
@@ -59,7 +58,6 @@ _FILES = {
     "prompts/checker.md": "---\ntools: [report, approve]\n---\nYou check.",
     **{f"agents/{name}.toml": _PAIR.format(name) for name in _PAIRS},
 }
-_REGISTRY = system_text("Your subagents").removesuffix("</system_message>")
 _BOOTED = 'Started the subagent "kept"'
 _STEPS_OF_A_RUN = Counter({"side_a": 3, "side_b": 2})
 
@@ -124,12 +122,11 @@ def _job(request: ModelRequest) -> str:
 
 
 def _told(request: ModelRequest) -> tuple[list[str], str]:
-    """What others and tools said, in order, and the registry apart from it."""
+    """What others and tools said, in order, and the registry after it."""
     texts: list[str] = []
     for message in request.messages:
         texts += _texts(message)
-    registry = texts.pop() if texts and texts[-1].startswith(_REGISTRY) else ""
-    return texts, registry
+    return texts, request.closing
 
 
 def _texts(message: ModelMessage) -> list[str]:

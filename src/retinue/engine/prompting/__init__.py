@@ -1,0 +1,1 @@
+"""What a model is told beside the conversation, and how a definition calls its model."""

@@ -1,0 +1,63 @@
+"""What the open windows of each owner show: kept in memory, and gone with whoever told it."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from retinue.agents.panel import Inventory
+from retinue.clock import Clock
+from retinue.ids import OwnerId
+
+LEASE_SECONDS = 60.0
+"""How long an inventory stands that came without a connection, unless it comes again."""
+MOST_WINDOWS = 32  # of one owner; the oldest has to go
+_NO_WINDOWS: Mapping[str, Inventory] = {}
+
+
+@dataclass(frozen=True, slots=True)
+class _Window:
+    inventory: Inventory
+    holder: object | None  # the connection that told it
+    until: float | None  # on the monotonic clock, where there is no connection
+
+
+class Windows:
+    """Inventories by owner and window; one owner never sees another's."""
+
+    def __init__(self, clock: Clock) -> None:
+        self._clock = clock
+        self._windows: dict[OwnerId, dict[str, _Window]] = {}
+
+    def show(
+        self, owner: OwnerId, window_id: str, inventory: Inventory, *, holder: object | None = None
+    ) -> None:
+        """Take what a window shows now; without a holder, for as long as a lease lasts."""
+        until = None if holder is not None else self._clock.monotonic() + LEASE_SECONDS
+        windows = self._windows.setdefault(owner, {})
+        windows[window_id] = _Window(inventory, holder, until)
+        if len(windows) > MOST_WINDOWS:
+            del windows[next(iter(windows))]
+
+    def close(self, owner: OwnerId, window_id: str) -> bool:
+        """Forget a window; False when it was not there."""
+        windows = self._windows.get(owner, {})
+        was_there = windows.pop(window_id, None) is not None
+        if not windows:
+            self._windows.pop(owner, None)
+        return was_there
+
+    def leave(self, owner: OwnerId, holder: object) -> None:
+        """Forget the windows that this connection told of last: one may have come back by now."""
+        for window_id, window in list(self._windows.get(owner, {}).items()):
+            if window.holder is holder:
+                self.close(owner, window_id)
+
+    def of(self, owner: OwnerId) -> Mapping[str, Inventory]:
+        """The owner's windows by id, the oldest first."""
+        if owner not in self._windows:
+            return _NO_WINDOWS
+        now = self._clock.monotonic()
+        for window_id, window in list(self._windows[owner].items()):
+            if window.until is not None and window.until <= now:
+                self.close(owner, window_id)
+        windows = self._windows.get(owner, {})
+        return {window_id: window.inventory for window_id, window in windows.items()}
