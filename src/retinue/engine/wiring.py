@@ -160,20 +160,8 @@ class Parts:
     windows: Windows
 
 
-def make_runner(world: World, limits: Limits, parts: Parts) -> Runner:
-    committer = Committer(
-        store=world.store,
-        clock=world.clock,
-        connectors=world.connectors,
-        reporter=Reporter(
-            store=world.store,
-            limits=limits,
-            completions=Completions(store=world.store, trees=world.trees, catalog=world.catalog),
-        ),
-        outbox=parts.outbox,
-        space=Space(world.store, world.clock),
-    )
-    equipment = Equipment(
+def _equipment(world: World, limits: Limits, parts: Parts) -> Equipment:
+    return Equipment(
         planner=Planner(
             world.catalog, world.settings.model, make_own_tools(world, limits), world.skills
         ),
@@ -187,6 +175,22 @@ def make_runner(world: World, limits: Limits, parts: Parts) -> Runner:
         artifacts=world.artifacts,
         windows=parts.windows,
     )
+
+
+def make_runner(world: World, limits: Limits, parts: Parts) -> Runner:
+    committer = Committer(
+        store=world.store,
+        clock=world.clock,
+        connectors=world.connectors,
+        reporter=Reporter(
+            store=world.store,
+            limits=limits,
+            completions=Completions(store=world.store, trees=world.trees, catalog=world.catalog),
+        ),
+        outbox=parts.outbox,
+        space=Space(world.store, world.clock),
+    )
+    equipment = _equipment(world, limits, parts)
     hooks = Hooks(world.trees)
     room = RoomMaker(committer=committer, equipment=equipment)
     caller = ModelCaller(
