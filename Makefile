@@ -68,6 +68,10 @@ check-layers: dev
 check-web: $(if $(wildcard web/package.json),web/node_modules/.installed)
 	@if [ -f web/package.json ]; then npm --prefix web run --silent --if-present check; fi
 
+.PHONY: docs
+docs: dev ## Build the documentation, with its reference, into build/site/
+	@$(BIN)/python -m manual build
+
 .PHONY: format
 format: dev ## Format the Python code and repair what ruff can
 	@$(BIN)/ruff check --fix --quiet . || true
@@ -159,5 +163,5 @@ dist: dev ## Build the wheel and the sdist into dist/
 
 .PHONY: clean
 clean: ## Remove everything that was installed or built; data stays
-	@rm -rf $(VENV) dist web/node_modules web/dist $(STATIC) .pytest_cache .ruff_cache .hypothesis .import_linter_cache
-	@find src tests bench examples -name __pycache__ -type d -prune -exec rm -rf {} + 2>/dev/null || true
+	@rm -rf $(VENV) build dist web/node_modules web/dist $(STATIC) .pytest_cache .ruff_cache .hypothesis .import_linter_cache
+	@find src tests bench examples manual -name __pycache__ -type d -prune -exec rm -rf {} + 2>/dev/null || true

@@ -222,6 +222,16 @@ async def test_an_empty_result_is_told_as_one() -> None:
     assert "had nothing to say" in text
 
 
+async def test_the_answer_of_another_agent_is_told_in_its_words() -> None:
+    asked = called("agents_message", agentId="todo", content="plan it")
+    outcome = '{"agentId":"todo","status":"complete","response":"It is **planned**."}'
+    said = await words("ask todo to plan it", asked, result(outcome, name="agents_message"))
+    assert said == "`todo` answers:\n\nIt is **planned**."
+    late = '{"agentId":"todo","status":"timeout","timeoutSeconds":1.0}'
+    said = await words("ask todo to plan it", asked, result(late, name="agents_message"))
+    assert "timeout" in said
+
+
 async def test_help_shows_a_way_to_use_every_tool() -> None:
     text = await words("help")
     for tool in TOOLS:

@@ -1,0 +1,1 @@
+"""Puts the documentation together: the pages of `docs/`, the reference from the code, the site."""

@@ -1,0 +1,57 @@
+"""The page about the tools that every project has."""
+
+import tempfile
+from collections.abc import Mapping
+from itertools import groupby
+from pathlib import Path
+
+from manual.markdown import code, page
+from manual.schemas import fields_table
+from retinue.assembly import open_app
+from retinue.engine.subagents.telling import notify_parent, set_status
+from retinue.tools.port import Tool
+
+_INTRODUCTION = """\
+What agents can call without any file of yours. Definitions narrow the list by name
+(`toolAllowlist`, `toolDenylist`) and by capability (`capabilityAllowlist`, `capabilityDenylist`).
+The *effect* says what is done with a call whose outcome a crash swallowed: `pure` and `keyed` run
+again, `verifiable` asks first, `once` is not repeated and the model is told that nobody knows."""
+_CHILDREN = """\
+`notify_parent` and `set_status` are offered to subagents whose prompt lists them. `subagent_create`
+and `subagent_message` come with a prompt that lists resumable subagents: see
+[Subagents](../subagents.md)."""
+
+
+async def tools_page() -> str:
+    tools = sorted((await _tools()).values(), key=lambda tool: (_family(tool), tool.name))
+    sections: list[str] = []
+    for family, members in groupby(tools, _family):
+        sections += [f"## {family}", *(_tool(tool) for tool in members)]
+    return page("Tools", _INTRODUCTION, _CHILDREN, *sections)
+
+
+async def _tools() -> Mapping[str, Tool]:
+    with tempfile.TemporaryDirectory() as folder:
+        app = await open_app(Path(folder), {}, starts=False)
+        try:
+            tools = await app.engine.toolbox.tools()
+        finally:
+            await app.close()
+    own = [function.as_tool(source="builtin") for function in (notify_parent, set_status)]
+    return {**tools, **{tool.name: tool for tool in own}}
+
+
+def _family(tool: Tool) -> str:
+    """What a tool is about: the noun of its first capability."""
+    return tool.capabilities[0].partition(".")[0] if tool.capabilities else "others"
+
+
+def _tool(tool: Tool) -> str:
+    capabilities = ", ".join(map(code, tool.capabilities)) or "none"
+    lines = [
+        f"### `{tool.name}`",
+        tool.description.strip(),
+        f"Effect: `{tool.effect}`. Capabilities: {capabilities}.",
+        fields_table(tool.parameters, demand="required"),
+    ]
+    return "\n\n".join(filter(None, lines))

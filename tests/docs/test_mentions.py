@@ -1,0 +1,72 @@
+"""What the text names exists: commands, routes and settings in code font, and linked pages."""
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from manual.http import openapi
+from retinue.cli.main import COMMANDS
+from retinue.settings import Settings
+from retinue.settings.keys import snake_case
+from retinue.settings.shapes import nested_shape
+from tests.docs.blocks import PAGES, REPOSITORY
+
+IDS = [page.relative_to(REPOSITORY).as_posix() for page in PAGES]
+BLOCK = re.compile(r"^ *```.*?^ *```$", re.MULTILINE | re.DOTALL)
+CODE = re.compile(r"`([^`\n]+)`")
+COMMAND = re.compile(r"(?:^|\W)retinue ([a-z]+)")
+ROUTE = re.compile(r"(?:(?P<methods>[A-Z]+(?:/[A-Z]+)*) )?(?P<path>/(?:api|threads)/[\w/{}.-]+)")
+SETTING = re.compile(r"\b(limits|server|agents|heartbeat|tools)\.(\w+)$")
+LINK = re.compile(r"\]\((?!https?:)([^)#\s]+)(?:#[\w-]+)?\)")
+
+
+def codes(page: Path) -> Iterator[str]:
+    yield from CODE.findall(BLOCK.sub("", page.read_text("utf-8")))
+
+
+@pytest.mark.parametrize("page", PAGES, ids=IDS)
+def test_commands_that_a_page_names_exist(page: Path) -> None:
+    named = {name for code in codes(page) for name in COMMAND.findall(code)}
+    assert named - COMMANDS.keys() == set()
+
+
+@pytest.mark.parametrize("page", PAGES, ids=IDS)
+def test_routes_that_a_page_names_exist(page: Path) -> None:
+    known = {
+        (method.upper(), shape(path))
+        for path, methods in openapi()["paths"].items()
+        for method in methods
+    } | {("GET", "/api/ws")}
+    paths = {path for _, path in known}
+    for code in codes(page):
+        for found in ROUTE.finditer(code):
+            path = shape(found["path"])
+            for method in (found["methods"] or "").split("/"):
+                is_known = (method, path) in known if method else path in paths
+                assert is_known, f"{method} {found['path']}"
+
+
+@pytest.mark.parametrize("page", PAGES, ids=IDS)
+def test_settings_that_a_page_names_exist(page: Path) -> None:
+    for code in codes(page):
+        for table, key in SETTING.findall(code):
+            inner, _ = nested_shape(Settings.model_fields[table].annotation)
+            assert inner is not None
+            assert snake_case(key) in inner.model_fields, code
+
+
+@pytest.mark.parametrize("page", PAGES, ids=IDS)
+def test_pages_that_a_page_links_to_exist(page: Path) -> None:
+    missing = [
+        target
+        for target in LINK.findall(page.read_text("utf-8"))
+        if not (page.parent / target).exists()
+    ]
+    assert missing == []
+
+
+def shape(path: str) -> str:
+    """A path without the names of its parameters."""
+    return re.sub(r"{[^}]*}|NAME", "{}", path)
