@@ -7,6 +7,8 @@ import type {
   KnownRecord,
   RunRecord,
 } from "../src/api/shapes";
+import type { Conversation } from "../src/state/conversation";
+import { type Block, said, withSpeech } from "../src/state/transcript";
 
 const at = "2026-11-16T08:00:00Z";
 
@@ -56,4 +58,9 @@ export function agent(id: string, more: Partial<AgentView> = {}): AgentView {
     descriptor: {},
     ...more,
   };
+}
+
+/** The whole page of a conversation. */
+export function transcript(conversation: Conversation, showsCleared: boolean): Block[] {
+  return withSpeech(said(conversation, showsCleared), conversation.live);
 }

@@ -2,8 +2,7 @@ import { describe, expect, test } from "vitest";
 import type { ItemView, ToolRecord } from "../src/api/shapes";
 import { emptyConversation } from "../src/state/conversation";
 import { delegationOf, queuedBefore, workOn } from "../src/state/delegation";
-import { transcript } from "../src/state/transcript";
-import { as, calls, item, result, runEnds, says, user } from "./builders";
+import { as, calls, item, result, runEnds, says, transcript, user } from "./builders";
 
 const worker = "tz4a98xxat96iws9zmbrgj3a";
 const told = (text: string) => ({ ...result(3, "c1"), text }) as ToolRecord;

@@ -139,4 +139,27 @@ describe("a friendly text", () => {
       }
     }
   });
+
+  test("a list that grows keeps its first points as they are, and counts on", () => {
+    const growing = new GrowingText();
+    const points = Array.from({ length: 40 }, (_, index) => `${index + 1}. point\n`);
+    let last = growing.blocks("");
+    for (let count = 1; count <= points.length; count++) {
+      const blocks = growing.blocks(`Before:\n\n${points.slice(0, count).join("")}`);
+      expect(blocks.map(({ html }) => html).slice(0, -2)).toEqual(
+        last.map(({ html }) => html).slice(0, Math.max(0, blocks.length - 2)),
+      );
+      last = blocks;
+    }
+    expect(last.length).toBeGreaterThan(3);
+    expect(last.slice(2).every(({ continues }) => continues)).toBe(true);
+    const starts = last.slice(2).map(({ html }) => Number(/start="(\d+)"/.exec(html)?.[1]));
+    expect(starts.at(-1)).toBeGreaterThan(24);
+    expect(
+      last
+        .map(({ html }) => html)
+        .join("")
+        .match(/<li>/g),
+    ).toHaveLength(40);
+  });
 });

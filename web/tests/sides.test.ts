@@ -2,14 +2,8 @@ import { describe, expect, test } from "vitest";
 import type { DefinitionEntry, HandoffRecord, KnownRecord } from "../src/api/shapes";
 import { applyEvent, type Conversation, emptyConversation } from "../src/state/conversation";
 import { endWords, isReminder, turnsOf, voiceOf } from "../src/state/sides";
-import {
-  type Block,
-  isBadNews,
-  reportOf,
-  type SystemBlock,
-  transcript,
-} from "../src/state/transcript";
-import { as, calls, reset, result, runEnds, says, user } from "./builders";
+import { type Block, isBadNews, reportOf, type SystemBlock } from "../src/state/transcript";
+import { as, calls, reset, result, runEnds, says, transcript, user } from "./builders";
 
 const A = "side_a";
 const B = "side_b";

@@ -8,10 +8,9 @@ import {
   isBadNews,
   results,
   type SystemBlock,
-  transcript,
   visibleText,
 } from "../src/state/transcript";
-import { calls, item, reset, result, says, user } from "./builders";
+import { calls, item, reset, result, says, transcript, user } from "./builders";
 
 function page(records: KnownRecord[], more: Partial<Conversation> = {}, all = false): Block[] {
   return transcript({ ...emptyConversation("a"), records, ...more }, all);

@@ -65,6 +65,7 @@ export function mergeRecords(
   if (!first) return known;
   const last = known.at(-1);
   if (!last || first.seq > last.seq) return [...known, ...more];
+  if ((more.at(-1)?.seq ?? 0) < (known[0]?.seq ?? 0)) return [...more, ...known];
   const bySeq = new Map<number, KnownRecord>();
   for (const record of more) bySeq.set(record.seq, record);
   for (const record of known) bySeq.set(record.seq, record);

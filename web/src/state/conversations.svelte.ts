@@ -11,9 +11,11 @@ import {
   withOpenItems,
   withoutLive,
 } from "./conversation";
-import { clearedBefore, results, transcript } from "./transcript";
+import { clearedBefore, results, said, withSpeech } from "./transcript";
 
+/** The first page is what a window shows at once; the older ones come in larger pieces. */
 const PAGE = 80;
+const OLDER_PAGE = 400;
 const KEPT = 8;
 const NEWEST = Number.MAX_SAFE_INTEGER;
 
@@ -25,15 +27,34 @@ export class OpenConversation {
   data = $state.raw<Conversation>(emptyConversation(""));
   phase = $state<"loading" | "ready" | "missing" | "error">("loading");
   problem = $state("");
-  isLoadingOlder = $state(false);
   showsCleared = $state(false);
   /** The last finished answer, for people who listen to the page. */
   announcement = $state("");
 
-  readonly blocks = $derived(transcript(this.data, this.showsCleared));
-  readonly results = $derived(results(this.data.records));
-  readonly clearedAt = $derived(clearedBefore(this.data.records));
-  readonly canLoadOlder = $derived(this.data.hasOlder && (this.showsCleared || !this.clearedAt));
+  // Each of these stays the same value while a model speaks, and so does what is made of them.
+  private readonly records = $derived(this.data.records);
+  private readonly items = $derived(this.data.items);
+  private readonly stepOf = $derived(this.data.stepOf);
+  private readonly hasOlder = $derived(this.data.hasOlder);
+  private readonly said = $derived(
+    said(
+      {
+        records: this.records,
+        items: this.items,
+        stepOf: this.stepOf,
+        hasOlder: this.hasOlder,
+      },
+      this.showsCleared,
+    ),
+  );
+  readonly live = $derived(this.data.live);
+  readonly tools = $derived(this.data.tools);
+  readonly blocks = $derived(withSpeech(this.said, this.live));
+  readonly results = $derived(results(this.records));
+  readonly clearedAt = $derived(clearedBefore(this.records));
+  readonly canLoadOlder = $derived(this.hasOlder && (this.showsCleared || !this.clearedAt));
+
+  private older: Promise<void> | null = null;
 
   constructor(
     readonly agentId: string,
@@ -57,16 +78,24 @@ export class OpenConversation {
     }
   }
 
-  async loadOlder(): Promise<void> {
+  /** One page more of what was said before; whoever asks meanwhile waits for the same page. */
+  loadOlder(): Promise<void> {
+    this.older ??= this.readOlder().finally(() => {
+      this.older = null;
+    });
+    return this.older;
+  }
+
+  private async readOlder(): Promise<void> {
     const first = this.data.records[0];
-    if (this.isLoadingOlder || !this.canLoadOlder || !first) return;
-    this.isLoadingOlder = true;
-    try {
-      const page = await api.history(this.agentId, { before: first.seq, limit: PAGE });
-      this.data = withHistory(this.data, page.records, page.hasMore);
-    } finally {
-      this.isLoadingOlder = false;
-    }
+    if (!this.canLoadOlder || !first) return;
+    const page = await api.history(this.agentId, { before: first.seq, limit: OLDER_PAGE });
+    this.data = withHistory(this.data, page.records, page.hasMore);
+  }
+
+  /** Everything that is shown here, from its beginning: for a search, and for a copy. */
+  async loadAll(): Promise<void> {
+    while (this.canLoadOlder && this.records.length) await this.loadOlder();
   }
 
   /** Read what came after a break that the stream could not replay. */

@@ -122,7 +122,18 @@ export function results(records: readonly KnownRecord[]): Map<string, ToolRecord
   return found;
 }
 
-export function transcript(conversation: Conversation, showsCleared: boolean): Block[] {
+/** What the finished part of the page is made of; it stays while a model speaks. */
+export type Said = Pick<Conversation, "records" | "items" | "stepOf" | "hasOlder">;
+
+/** The page without what is being streamed: finished blocks, and then the queue. */
+export interface Page {
+  blocks: readonly Block[];
+  queue: readonly Block[];
+  /** Whether the beginning of the first run is missing. */
+  isCutOff: boolean;
+}
+
+export function said(conversation: Said, showsCleared: boolean): Page {
   const from = showsCleared ? 0 : clearedBefore(conversation.records);
   const records = conversation.records.filter((record) => record.seq >= from);
   const called = new Set<string>();
@@ -138,17 +149,37 @@ export function transcript(conversation: Conversation, showsCleared: boolean): B
   }
   const last = blocks.at(-1);
   if (last?.type === "note") last.isLatest = true;
-  if (conversation.live?.isWhole) blocks.push(liveBlock(conversation.live));
+  const isCutOff = conversation.hasOlder && from === 0;
+  markAll(blocks, isCutOff);
+  return { blocks, queue: queuedBlocks(conversation.items, recorded), isCutOff };
+}
+
+/** Put what is being streamed in its place; only what stands beside it is looked at again. */
+export function withSpeech(page: Page, live: LiveStep | null): Block[] {
+  if (!live?.isWhole) return [...page.blocks, ...page.queue];
+  const speech = liveBlock(live);
+  if (live.side) {
+    const blocks = [...page.blocks.map((block) => ({ ...block })), speech];
+    markAll(blocks, page.isCutOff);
+    return [...blocks, ...page.queue];
+  }
+  const blocks = [...page.blocks];
+  const last = blocks.at(-1);
+  if (last?.type === "assistant" && last.endsTurn && !last.side) {
+    blocks[blocks.length - 1] = { ...last, endsTurn: false };
+  }
+  return [...blocks, speech, ...page.queue];
+}
+
+function markAll(blocks: readonly Block[], isCutOff: boolean): void {
   markTurnEnds(blocks);
   markSpeakers(blocks);
-  markRuns(blocks, conversation.hasOlder && from === 0);
-  blocks.push(...queuedBlocks(conversation.items, recorded));
-  return blocks;
+  markRuns(blocks, isCutOff);
 }
 
 function recordBlock(
   record: KnownRecord,
-  conversation: Conversation,
+  conversation: Said,
   called: ReadonlySet<string>,
 ): Block | null {
   const key = `r:${record.seq}`;

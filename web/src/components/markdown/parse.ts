@@ -1,10 +1,11 @@
 /** Markdown to HTML, cut into top-level blocks so that a growing text renders only its last one anew. */
 
-import { Marked, type Token, type TokensList } from "marked";
+import { Marked, type Token, type Tokens, type TokensList } from "marked";
 
 export interface MarkdownBlock {
-  raw: string;
   html: string;
+  /** Whether the list of the block before it goes on here. */
+  continues: boolean;
 }
 
 const TAG = /<[^>]*>?/g;
@@ -35,30 +36,58 @@ const marked = new Marked({
 });
 
 const isShown = (token: Token) => token.type !== "space" && token.type !== "def";
-const block = (token: Token): MarkdownBlock => ({ raw: token.raw, html: marked.parser([token]) });
+const block = (token: Token, continues = false): MarkdownBlock => ({
+  html: marked.parser([token]),
+  continues,
+});
 
 export function parseBlocks(text: string): MarkdownBlock[] {
   const tokens: TokensList = marked.lexer(text);
-  return tokens.filter(isShown).map(block);
+  return tokens.filter(isShown).map((token) => block(token));
 }
 
-/** A text that grows at its end: every block but the last is parsed once. */
+/** So many points of a list that still grows are looked at again with each word. */
+const OPEN_POINTS = 8;
+
+/** A text that grows at its end: every block but the last is parsed once, and so are most points of a list. */
 export class GrowingText {
   private settled: MarkdownBlock[] = [];
   private settledText = "";
+  /** Whether the text after the settled part begins inside a list. */
+  private isInList = false;
 
   blocks(text: string): MarkdownBlock[] {
     const clean = text.replace(/\r\n?/g, "\n");
     if (!clean.startsWith(this.settledText)) {
       this.settled = [];
       this.settledText = "";
+      this.isInList = false;
     }
     const tokens: TokensList = marked.lexer(clean.slice(this.settledText.length));
     const last = tokens.findLastIndex(isShown);
-    for (const token of tokens.splice(0, Math.max(0, last))) {
-      this.settledText += token.raw;
-      if (isShown(token)) this.settled.push(block(token));
-    }
-    return [...this.settled, ...tokens.filter(isShown).map(block)];
+    for (const token of tokens.splice(0, Math.max(0, last))) this.settle(token);
+    const growing = tokens.find(isShown);
+    if (growing?.type === "list") this.settlePoints(growing as Tokens.List);
+    const open = tokens.filter(isShown).map((token) => block(token, this.isInList));
+    return [...this.settled, ...open];
+  }
+
+  private settle(token: Token): void {
+    this.settledText += token.raw;
+    if (!isShown(token)) return;
+    this.settled.push(block(token, this.isInList));
+    this.isInList = false;
+  }
+
+  /** Take the first points out of a list: what follows them cannot change them. */
+  private settlePoints(list: Tokens.List): void {
+    if (list.items.length < 2 * OPEN_POINTS) return;
+    const items = list.items.splice(0, list.items.length - OPEN_POINTS);
+    const raw = items.map((item) => item.raw).join("");
+    if (!list.raw.startsWith(raw)) return;
+    this.settle({ ...list, items, raw });
+    this.isInList = true;
+    list.raw = list.raw.slice(raw.length);
+    if (list.ordered) list.start = Number(list.start) + items.length;
   }
 }
