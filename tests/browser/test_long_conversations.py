@@ -6,10 +6,10 @@ import tarfile
 from collections.abc import Callable, Iterator
 from io import BytesIO
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol, cast
 
 import pytest
-from playwright.sync_api import CDPSession, expect
+from playwright.sync_api import expect
 
 from tests.browser.house import RETINUE, House, make_project
 from tests.browser.window import Window
@@ -53,7 +53,7 @@ def _archive(file: Path) -> None:
         json.dumps({**record, "v": 1, "seq": seq, "at": at})
         for seq, record in enumerate(_records(), 1)
     ]
-    state = {
+    state: dict[str, Any] = {
         "id": AGENT, "owner": "local", "definition": "assistant", "lifecycle": "active",
         "name": "A long one", "contextFrom": len(lines), "records": len(lines), "inbox": [],
         "ended": [], "outbox": [], "requests": [], "settled": 0, "v": 1, "cursor": 1,
@@ -192,7 +192,7 @@ def test_a_long_answer_costs_little_in_each_frame(
     window.page.goto(f"{window.page.url.split('#')[0]}#/c/{AGENT}")
     window.page.reload()
     expect(window.answers().last).to_be_in_viewport()
-    browser = window.page.context.new_cdp_session(window.page)
+    browser = cast(Browser, window.page.context.new_cdp_session(window.page))
     browser.send("Performance.enable", {"timeDomain": "threadTicks"})
     before = _work_ms(browser)
     frames = window.page.evaluate("([agent, text]) => speak(agent, text, 400)", [AGENT, _answer()])
@@ -202,10 +202,16 @@ def test_a_long_answer_costs_little_in_each_frame(
     assert window.trouble == []
 
 
-def _work_ms(browser: CDPSession) -> float:
+class Browser(Protocol):
+    """What is asked of it beside its pages."""
+
+    def send(self, method: str, params: dict[str, Any] | None = None) -> dict[str, Any]: ...
+
+
+def _work_ms(browser: Browser) -> float:
     """What the page has computed so far, in the time of its own thread."""
-    found = browser.send("Performance.getMetrics")["metrics"]
-    seconds = {metric["name"]: metric["value"] for metric in found}
+    found: list[dict[str, Any]] = browser.send("Performance.getMetrics")["metrics"]
+    seconds: dict[str, float] = {metric["name"]: metric["value"] for metric in found}
     return 1000 * sum(
         seconds[name] for name in ("ScriptDuration", "LayoutDuration", "RecalcStyleDuration")
     )
