@@ -25,6 +25,7 @@ from retinue.models.port import Model
 from retinue.models.registry import ModelRegistry
 from retinue.packaging.project import Project
 from retinue.plugins.port import Plugin, PluginSource
+from retinue.plugins.project import ProjectPlugins
 from retinue.plugins.registry import BuiltinPlugins, Plugins
 from retinue.plugins.toolbox import PluginToolbox
 from retinue.settings import Settings, load_settings
@@ -133,7 +134,7 @@ async def _assembled(
     mcp = McpToolbox(settings.mcp, clock=extras.clock, project_dir=settings.project_dir)
     opened.push_async_callback(mcp.close)
     shelf = Shelf(settings.project_dir, await in_thread(installed_packages, name="find packages"))
-    plugins = _plugins(extras)
+    plugins = _plugins(settings.project_dir, extras)
     toolbox = _toolbox(settings, mcp, extras, shelf, plugins)
     models = ModelRegistry.from_settings(settings, env, clock=extras.clock, extra=extras.models)
     opened.push_async_callback(models.close)
@@ -195,10 +196,15 @@ async def read_project(project_dir: Path, env: Mapping[str, str]) -> Project:
     """Read the files of a project without opening its store or asking a server."""
     settings = load_settings(project_dir, env)
     extras, shelf = Extras(), Shelf(project_dir)
-    toolbox = _toolbox(settings, None, extras, shelf, _plugins(extras))
+    toolbox = _toolbox(settings, None, extras, shelf, _plugins(project_dir, extras))
     catalog = await _catalog(settings, toolbox, extras.clock, shelf, None)
     everything = CombinedToolbox(toolbox, DeclaredToolbox(catalog))
     return Project(directory=project_dir, catalog=catalog, tools=await everything.tools())
+
+
+async def read_plugins(project_dir: Path) -> Mapping[str, Plugin]:
+    """Read the plugins of a project without opening its store."""
+    return await _plugins(project_dir, Extras()).plugins()
 
 
 async def _catalog(
@@ -226,8 +232,8 @@ def _shared(toolbox: CombinedToolbox) -> Sequence[str]:
     return [name for name, tool in toolbox.listed().items() if is_shared(tool)]
 
 
-def _plugins(extras: Extras) -> PluginSource:
-    return Plugins(BuiltinPlugins(*extras.plugins))
+def _plugins(project_dir: Path, extras: Extras) -> PluginSource:
+    return Plugins(BuiltinPlugins(*extras.plugins), ProjectPlugins(project_dir / "plugins"))
 
 
 def _toolbox(

@@ -63,6 +63,29 @@ class Definitions(_View, frozen=True, kw_only=True):
     problems: list[Problem] = []
 
 
+class OperationView(_View, frozen=True, kw_only=True):
+    """One operation of a plugin."""
+
+    id: str
+    tool: str
+    summary: str
+    description: str
+    parameters: dict[str, Any]
+    effect: str
+    capabilities: list[str] = []
+    needs_agent: bool = False
+
+
+class PluginView(_View, frozen=True, kw_only=True):
+    """A plugin with its operations."""
+
+    id: str
+    title: str
+    description: str
+    operations: list[OperationView]
+    file: str = ""
+
+
 class VariableView(_View, frozen=True, kw_only=True):
     """A variable, without its value."""
 
@@ -273,6 +296,20 @@ class Client(Protocol):
     async def set_variable(self, name: str, value: str, *, agent_id: str | None) -> None: ...
 
     async def unset_variable(self, name: str, *, agent_id: str | None) -> None: ...
+
+    async def plugins(self) -> Sequence[PluginView]: ...
+
+    async def operate(
+        self,
+        plugin: str,
+        operation: str,
+        arguments: Mapping[str, Any],
+        *,
+        key: str | None = None,
+        agent_id: str | None = None,
+    ) -> Any:
+        """Call an operation, for an agent within its scope or for the owner."""
+        ...
 
     async def schedules(self) -> Sequence[ScheduleView]: ...
 

@@ -21,14 +21,17 @@ from retinue.cli.client import (
     DefinitionView,
     Facts,
     MessageView,
+    OperationView,
     PackageView,
     Place,
+    PluginView,
     Problem,
     ScheduleOrder,
     TreeBranch,
     VariableView,
 )
 from retinue.engine.families import Branch, ancestors_of, tree_of
+from retinue.engine.operations import Caller
 from retinue.engine.request_views import request_view
 from retinue.engine.scheduling.schedules import NewSchedule, ScheduleChanges
 from retinue.engine.scheduling.views import run_views, schedule_view, schedule_views
@@ -43,6 +46,7 @@ if TYPE_CHECKING:
     from retinue.events import AgentView, Event, RequestView, ScheduleView, SlotView
     from retinue.messages import AnyRecord, FileReference
     from retinue.models.port import Models
+    from retinue.plugins.port import Plugin
 
 _FILES_LISTED = 1000
 
@@ -290,6 +294,24 @@ class LocalClient:
         else:
             await office.set_agent(LOCAL_OWNER, AgentId(agent_id), {name: None})
 
+    # -- plugins
+
+    async def plugins(self) -> Sequence[PluginView]:
+        found = await self._engine.operations.source.plugins()
+        return [_plugin_view(plugin) for plugin in found.values()]
+
+    async def operate(
+        self,
+        plugin: str,
+        operation: str,
+        arguments: Mapping[str, Any],
+        *,
+        key: str | None = None,
+        agent_id: str | None = None,
+    ) -> Any:
+        caller = Caller(owner=LOCAL_OWNER, agent_id=AgentId(agent_id) if agent_id else None)
+        return await self._engine.operations.call(caller, plugin, operation, arguments, key=key)
+
     # -- schedules
 
     async def schedules(self) -> "Sequence[ScheduleView]":
@@ -373,6 +395,28 @@ def problems_of(engine: "Engine") -> list[Problem]:
         )
         for problem in (*engine.catalog.errors(), *engine.toolbox.problems())
     ]
+
+
+def _plugin_view(plugin: "Plugin") -> PluginView:
+    return PluginView(
+        id=plugin.id,
+        title=plugin.title,
+        description=plugin.description,
+        operations=[
+            OperationView(
+                id=one.id,
+                tool=plugin.tool_name(one),
+                summary=one.summary,
+                description=one.description,
+                parameters=dict(one.parameters),
+                effect=one.effect,
+                capabilities=list(one.capabilities),
+                needs_agent=one.needs_agent,
+            )
+            for one in plugin.operations
+        ],
+        file=plugin.file,
+    )
 
 
 def _definition_view(definition: "Definition", default: str) -> DefinitionView:

@@ -44,6 +44,7 @@ GROUPS: Mapping[str, Mapping[str, Command]] = {
         "show": Command("agents:show", "show one agent"),
         "history": Command("history:history", "print an agent's history"),
         "definitions": Command("definitions:definitions", "list definitions and load problems"),
+        "plugins": Command("plugins:plugins", "list plugins and their operations"),
         "schedules": Command("schedules:schedules", "list schedules; add, pause, run, delete"),
     },
     "Steer": {
@@ -98,7 +99,7 @@ def run(arguments: Sequence[str]) -> int:
         sys.stdout.write(overview())
         return DONE if arguments else USAGE
     if name not in COMMANDS:
-        return _fail_usage(_unknown_command(name), rest)
+        return _invoke_plugin(name, rest)
     return _invoke(name, rest)
 
 
@@ -130,7 +131,8 @@ def overview() -> str:
         "",
         "Every command takes --dir (the project; else RETINUE_DIR,",
         "else here), --json and --debug.",
-        "`retinue COMMAND --help` says more. Begin: retinue serve",
+        "`retinue COMMAND --help` says more. Plugins have commands of",
+        "their own: retinue PLUGIN OPERATION. Begin: retinue serve",
         "",
     ]
     return "\n".join(lines)
@@ -168,11 +170,36 @@ def _invoke(name: str, arguments: list[str]) -> int:
     except BrokenPipeError:
         raise
     except Exception as error:  # noqa: BLE001  (the outermost boundary: every failure gets words)
-        from retinue.cli.failures import report
-
-        return report(error, is_json=_has(arguments, "--json"), is_debug=_has(arguments, "--debug"))
+        return _report(error, arguments)
     # typer turns Ctrl-C into 130; here an interrupted command is one that was not done.
     return FAILED if code == 130 else code or DONE
+
+
+def _invoke_plugin(name: str, arguments: list[str]) -> int:
+    """Run an operation of a plugin, whose commands nobody knows before the project is read."""
+    from retinue.plugins.command_line import CommandLineError
+
+    try:
+        from retinue.cli.operations import run_plugin
+
+        code = None if name.startswith("-") else run_plugin(name, arguments)
+    except CommandLineError as error:
+        return _fail_usage(f"{error}. See: retinue {name} --help", arguments)
+    except SystemExit:
+        return DONE  # it printed its help
+    except KeyboardInterrupt:
+        return FAILED
+    except BrokenPipeError:
+        raise
+    except Exception as error:  # noqa: BLE001  (the outermost boundary: every failure gets words)
+        return _report(error, arguments)
+    return _fail_usage(_unknown_command(name), arguments) if code is None else code
+
+
+def _report(error: Exception, arguments: Sequence[str]) -> int:
+    from retinue.cli.failures import report
+
+    return report(error, is_json=_has(arguments, "--json"), is_debug=_has(arguments, "--debug"))
 
 
 def _has(arguments: Sequence[str], flag: str) -> bool:

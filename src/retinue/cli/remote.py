@@ -21,6 +21,7 @@ from retinue.cli.client import (
     Facts,
     MessageView,
     Place,
+    PluginView,
     ScheduleOrder,
     VariableView,
 )
@@ -98,6 +99,14 @@ class ServerError(RetinueError):
     def __init__(self, error: _Error) -> None:
         super().__init__(error.message, details=error.details)
         self.code = error.code
+
+
+class _Plugins(msgspec.Struct):
+    plugins: list[PluginView]
+
+
+class _Result(msgspec.Struct):
+    result: Any
 
 
 class _Variables(msgspec.Struct):
@@ -281,6 +290,24 @@ class RemoteClient:
 
     async def unset_variable(self, name: str, *, agent_id: str | None) -> None:
         await self._request("DELETE", f"{_variables(agent_id)}/{quote(name, safe='')}")
+
+    # -- plugins
+
+    async def plugins(self) -> Sequence[PluginView]:
+        return (await self._get("/api/plugins", _Plugins)).plugins
+
+    async def operate(
+        self,
+        plugin: str,
+        operation: str,
+        arguments: Mapping[str, Any],
+        *,
+        key: str | None = None,
+        agent_id: str | None = None,
+    ) -> Any:
+        path = f"/api/plugins/{quote(plugin, safe='')}/operations/{quote(operation, safe='')}"
+        body = {"arguments": arguments, "key": key, "agentId": agent_id}
+        return (await self._send("POST", path, _Result, body)).result
 
     # -- schedules
 

@@ -22,6 +22,8 @@ def define_plugin(
     built = [one if isinstance(one, Operation) else one.as_operation(id) for one in operations]
     shown = title or id.replace("-", " ").capitalize()
     try:
-        return Plugin(id=id, title=shown, description=description or shown, operations=tuple(built))
+        return Plugin(
+            id=id, title=shown, description=description or shown, operations=tuple(built), line=line
+        )
     except UsageError as error:
         raise DefinitionError(error.message, file=file, line=line, field="plugin") from error

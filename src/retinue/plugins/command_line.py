@@ -1,0 +1,179 @@
+"""A command line made of operations, with options from their schemas.
+
+It needs the standard library alone: a copy of this file runs in sandboxes, where Retinue is not.
+"""
+
+import argparse
+import json
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, NoReturn
+
+Schema = Mapping[str, Any]
+
+_TAKEN = frozenset({"help", "h", "json", "dir", "debug", "as-agent", "idempotency-key"})
+_SCALARS: Mapping[str, Callable[[str], Any]] = {"string": str, "integer": int, "number": float}
+_MARK = "argument:"
+
+
+class CommandLineError(Exception):
+    """The command line is wrong; says why."""
+
+
+@dataclass(frozen=True)
+class Parsed:
+    """What was typed: the operation, its arguments, and the options that are not its own."""
+
+    operation: str
+    arguments: Mapping[str, Any]
+    options: Mapping[str, Any] = field(default_factory=dict[str, Any])
+
+
+class _Parser(argparse.ArgumentParser):
+    def error(self, message: str) -> NoReturn:
+        raise CommandLineError(message)
+
+
+def parser_of(
+    program: str,
+    description: str,
+    operations: Sequence[Mapping[str, Any]],
+    *,
+    shared: Callable[[argparse.ArgumentParser], None],
+) -> argparse.ArgumentParser:
+    """Make the parser of operations, each with `id`, `summary`, `description`, `parameters`."""
+    parser = _Parser(prog=program, description=description, allow_abbrev=False)
+    commands = parser.add_subparsers(dest="operation", metavar="OPERATION", required=True)
+    for operation in operations:
+        command = commands.add_parser(
+            operation["id"],
+            help=_escaped(operation["summary"]),
+            description=_escaped(operation["description"]),
+            formatter_class=argparse.RawDescriptionHelpFormatter,
+            allow_abbrev=False,
+        )
+        shared(command)
+        schema: Schema = operation["parameters"]
+        required = schema.get("required", ())
+        for name, described in schema.get("properties", {}).items():
+            _add(command, name, described, schema.get("$defs", {}), is_required=name in required)
+    return parser
+
+
+def parse(parser: argparse.ArgumentParser, arguments: Sequence[str]) -> Parsed:
+    """Read what was typed; raises `CommandLineError`, and `SystemExit` after printing help."""
+    found = vars(parser.parse_args(arguments))
+    return Parsed(
+        operation=found.pop("operation"),
+        arguments={
+            name.removeprefix(_MARK): value
+            for name, value in found.items()
+            if name.startswith(_MARK)
+        },
+        options={name: value for name, value in found.items() if not name.startswith(_MARK)},
+    )
+
+
+def options_of(operation: Mapping[str, Any]) -> Sequence[tuple[str, str, str, bool]]:
+    """Flag, what it takes, what it is for, and whether it must be given, for documentation."""
+    schema: Schema = operation["parameters"]
+    required = schema.get("required", ())
+    told: list[tuple[str, str, str, bool]] = []
+    for name, described in schema.get("properties", {}).items():
+        plain = _resolved(described, schema.get("$defs", {}))
+        takes = _takes(plain, schema.get("$defs", {}))
+        text = str(described.get("description") or plain.get("description") or "")
+        told.append((flag_of(name), takes, " ".join(text.split()), name in required))
+    return told
+
+
+def flag_of(name: str) -> str:
+    """The option of a parameter; names that every command has are told apart."""
+    written = name.replace("_", "-")
+    return f"--arg-{written}" if written in _TAKEN else f"--{written}"
+
+
+def written(value: Any, *, is_json: bool) -> str:
+    """A result as it is printed: text as it is, and JSON for people or for programs."""
+    if isinstance(value, str) and not is_json:
+        return value
+    return json.dumps(value, ensure_ascii=False, indent=None if is_json else 2)
+
+
+def _add(
+    command: argparse.ArgumentParser,
+    name: str,
+    described: Schema,
+    definitions: Schema,
+    *,
+    is_required: bool,
+) -> None:
+    schema = _resolved(described, definitions)
+    text = str(described.get("description") or schema.get("description") or "")
+    if "default" in described and described["default"] is not None:
+        text = f"{text} [default: {json.dumps(described['default'], ensure_ascii=False)}]"
+    common: dict[str, Any] = {
+        "dest": f"{_MARK}{name}",
+        "default": argparse.SUPPRESS,
+        "required": is_required,
+        "help": _escaped(text.strip()),
+    }
+    kind: str = schema.get("type", "")
+    if kind == "boolean":
+        command.add_argument(flag_of(name), action=argparse.BooleanOptionalAction, **common)
+        return
+    common["metavar"] = _takes(schema, definitions)
+    choices = schema.get("enum")
+    if choices and all(isinstance(one, str) for one in choices):
+        command.add_argument(flag_of(name), choices=choices, **common)
+    elif kind in _SCALARS:
+        command.add_argument(flag_of(name), type=_SCALARS[kind], **common)
+    elif (item := _item(schema, definitions)) is not None:
+        command.add_argument(flag_of(name), action="append", type=_SCALARS[item], **common)
+    else:
+        command.add_argument(flag_of(name), type=_json, **common)
+
+
+def _takes(schema: Schema, definitions: Schema) -> str:
+    kind: str = schema.get("type", "")
+    choices = schema.get("enum")
+    if choices and all(isinstance(one, str) for one in choices):
+        return "{" + ",".join(choices) + "}"
+    if kind == "boolean":
+        return "yes/no"
+    if kind in _SCALARS:
+        return {"string": "TEXT", "integer": "NUMBER", "number": "NUMBER"}[kind]
+    item = _item(schema, definitions)
+    return "JSON" if item is None else "TEXT" if item == "string" else "NUMBER"
+
+
+def _item(schema: Schema, definitions: Schema) -> str | None:
+    """The type of a list's entries, where each can be an option of its own."""
+    if schema.get("type") != "array":
+        return None
+    kind = _resolved(schema.get("items", {}), definitions).get("type")
+    return kind if kind in _SCALARS else None
+
+
+def _resolved(schema: Schema, definitions: Schema) -> Schema:
+    """The schema behind references, and behind "or nothing"."""
+    for _ in range(8):
+        if "$ref" in schema:
+            schema = definitions.get(schema["$ref"].rpartition("/")[2], {})
+            continue
+        several = [one for one in schema.get("anyOf", ()) if one.get("type") != "null"]
+        if len(several) != 1:
+            break
+        schema = several[0]
+    return schema
+
+
+def _json(text: str) -> Any:
+    try:
+        return json.loads(text)
+    except ValueError as error:
+        raise argparse.ArgumentTypeError(f"not JSON: {error}") from error
+
+
+def _escaped(text: str) -> str:
+    return text.replace("%", "%%")

@@ -1,0 +1,88 @@
+"""`retinue PLUGIN OPERATION`, with the example project, alone and beside a server."""
+
+import json
+import shutil
+from pathlib import Path
+
+import pytest
+
+from tests.acceptance.cli import look, retinue, serving
+
+EXAMPLE = Path(__file__).parents[2] / "examples" / "bookmarks"
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Path:
+    shutil.copytree(
+        EXAMPLE, tmp_path / "project", ignore=shutil.ignore_patterns("*.db", ".retinue")
+    )
+    return tmp_path / "project"
+
+
+def test_the_example_keeps_and_finds_links(project: Path) -> None:
+    added = look("bookmarks", "add", "--url", "https://a.example", "--title=Ä", project=project)
+    assert (added.code, added.err) == (0, "")
+    assert json.loads(added.out) == {"url": "https://a.example", "title": "Ä"}
+    found = look("--json", "bookmarks", "find", "--text", "a.ex", project=project)
+    assert found.out == '[{"url": "https://a.example", "title": "Ä"}]\n'
+    gone = look("bookmarks", "remove", "--url", "https://a.example", project=project)
+    assert gone.out == "https://a.example is forgotten.\n"
+    again = look("bookmarks", "remove", "--url", "x", "--json", project=project)
+    assert again.code == 1
+    assert json.loads(again.err)["error"]["code"] == "not_found"
+
+
+def test_help_is_made_from_the_declaration(project: Path) -> None:
+    of_plugin = look("bookmarks", "--help", project=project)
+    assert of_plugin.code == 0
+    assert "Links worth keeping" in of_plugin.out
+    assert "Forget a link." in of_plugin.out
+    of_operation = look("bookmarks", "add", "--help", project=project)
+    assert of_operation.code == 0
+    assert "--title TEXT" in of_operation.out
+    assert "What it is called." in of_operation.out
+    listed = look("plugins", project=project)
+    assert "bookmarks  find       pure    Find bookmarks" in listed.out
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["add", "--url", "x"], "the following arguments are required: --title"),
+        (["find", "--what", "x"], "unrecognized arguments: --what x"),
+        (["sell"], "invalid choice: 'sell'"),
+        ([], "required: OPERATION"),
+    ],
+)
+def test_a_wrong_command_line_is_a_usage_error(
+    project: Path, arguments: list[str], said: str
+) -> None:
+    done = look("bookmarks", *arguments, project=project)
+    assert (done.code, done.out) == (2, "")
+    assert said in done.err
+    assert "See: retinue bookmarks --help" in done.err
+
+
+def test_an_unknown_plugin_is_an_unknown_command_and_opens_nothing(project: Path) -> None:
+    done = look("bokmarks", "find", project=project)
+    assert done.code == 2
+    assert "no command 'bokmarks'" in done.err
+    assert not (project / ".retinue").exists()
+
+
+def test_beside_a_server_the_server_answers_within_the_agents_scope(project: Path) -> None:
+    with serving(project):
+        add = ("bookmarks", "add", "--url", "https://b.example", "--title", "B")
+        for _ in range(2):
+            done = retinue(*add, "--idempotency-key", "one", project=project)
+            assert done.code == 0, done.err
+        found = look("bookmarks", "find", "--json", project=project)
+        assert len(json.loads(found.out)) == 1
+        look("send", "librarian", "hello", project=project)
+        scoped = ("--as-agent", "librarian")
+        assert look("bookmarks", "find", *scoped, project=project).code == 0
+        refused = look("bookmarks", "remove", "--url", "x", *scoped, project=project)
+        assert refused.code == 1
+        assert "'bookmarks_remove' is not allowed for this agent" in refused.err
+        wrong = look("bookmarks", "remove", "--url", "x", "--idempotency-key", "k", project=project)
+        assert "takes no key" in wrong.err
