@@ -8,6 +8,7 @@ import pytest
 from retinue.stores.port import Store
 from retinue.stores.sqlite.store import SqliteStore
 from retinue.stores.variable_port import VariableStore
+from retinue.testing.store_artifact_contract import ArtifactStoreContract
 from retinue.testing.store_contract import StoreContract
 from retinue.testing.store_request_contract import RequestStoreContract
 from retinue.testing.store_schedule_contract import ScheduleStoreContract, Stores
@@ -56,4 +57,13 @@ class TestSqliteVariables(VariableStoreContract):
         store = SqliteStore(tmp_path / "data")
         await store.open()
         yield store.variables
+        await store.close()
+
+
+class TestSqliteArtifacts(ArtifactStoreContract):
+    @pytest.fixture
+    async def store(self, tmp_path: Path) -> AsyncIterator[Store]:
+        store = SqliteStore(tmp_path / "data")
+        await store.open()
+        yield store
         await store.close()

@@ -17,6 +17,7 @@ from retinue.agents.request import Request
 from retinue.agents.state import AgentState, Lifecycle
 from retinue.ids import AgentId, ItemId, OwnerId
 from retinue.messages import AnyRecord
+from retinue.stores.artifact_port import ArtifactNews, ArtifactStore
 from retinue.stores.request_port import RequestStore, Voiding
 from retinue.stores.variable_port import VariableStore
 
@@ -164,6 +165,10 @@ class Snapshot(Struct, frozen=True, kw_only=True):
     items: Sequence[Item]  # not final, in order of admission, silent ones too
 
 
+NOBODY = AgentId("")
+"""The agent of a change that is about none."""
+
+
 class Change(Struct, frozen=True, kw_only=True):
     """One committed fact of the feed; live and replayed ones are alike."""
 
@@ -175,6 +180,7 @@ class Change(Struct, frozen=True, kw_only=True):
     items: Sequence[Item] = ()  # admitted, or with a new fate
     requests: Sequence[Request] = ()  # made, or settled
     is_deleted: bool = False
+    artifacts: Sequence[ArtifactNews] = ()  # then it is about nobody
 
 
 class AgentQuery(Struct, frozen=True, kw_only=True):
@@ -249,6 +255,9 @@ class Store(Protocol):
 
     @property
     def variables(self) -> VariableStore: ...
+
+    @property
+    def artifacts(self) -> ArtifactStore: ...
 
     # -- writing
 

@@ -41,7 +41,7 @@ from retinue.stores.folders.replacing import (
 )
 from retinue.stores.folders.schedule_file import schedule_file
 from retinue.stores.folders.variable_file import variable_file
-from retinue.stores.port import Change
+from retinue.stores.port import NOBODY, Change
 from retinue.stores.schedule_port import ScheduleStore
 from retinue.stores.variable_port import VariableStore
 from retinue.stores.whole import StoredAgent, WholeReader
@@ -164,7 +164,9 @@ class Mirror:
         with self._lock:
             for change in changes:
                 # What came later counts.
-                if change.is_deleted:
+                if change.agent_id == NOBODY:
+                    pass
+                elif change.is_deleted:
                     self._changed.discard(change.agent_id)
                     self._deleted.add(change.agent_id)
                 else:

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from retinue.agents.inbox import Item
 from retinue.agents.request import Request
 from retinue.messages import AnyRecord
+from retinue.stores.port import Agent, Change
 from retinue.stores.sqlite.warm import Entry
 
 
@@ -45,3 +46,26 @@ class Draft:
         self.items: list[Item] = []
         self.numbers: list[int] = []
         self.requests: Sequence[Request] = ()
+
+
+def changes_of(drafts: Sequence[tuple[int, Draft]]) -> list[Change]:
+    """Give the feed of a group's drafts, each agent as it is at the end of it."""
+    agents: dict[int, Agent] = {}
+    changes: list[Change] = []
+    for cursor, draft in drafts:
+        entry = draft.entry
+        agent = agents.get(entry.number)
+        if agent is None:
+            agent = agents[entry.number] = entry.agent()
+        changes.append(
+            Change(
+                cursor=cursor,
+                agent_id=entry.id,
+                owner=entry.owner,
+                agent=agent,
+                records=draft.records,
+                items=draft.items or (),
+                requests=draft.requests,
+            )
+        )
+    return changes

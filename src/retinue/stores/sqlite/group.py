@@ -1,6 +1,6 @@
 """Work out what a group of operations changes; each is checked whole before it changes anything."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import msgspec
@@ -13,7 +13,9 @@ from retinue.agents.state import encode_state
 from retinue.errors import ConflictError
 from retinue.ids import AgentId, OwnerId
 from retinue.messages import StartRecord, clean_text, encode_record
+from retinue.stores.artifact_port import Changed, NewChange, news_of
 from retinue.stores.port import (
+    NOBODY,
     Agent,
     AuditLine,
     Change,
@@ -25,12 +27,14 @@ from retinue.stores.port import (
     Post,
     Receipt,
 )
+from retinue.stores.sqlite.artifact_writing import KnownArtifacts
 from retinue.stores.sqlite.batch import Batch
 from retinue.stores.sqlite.checking import Checks, Claims, KnownKeys
-from retinue.stores.sqlite.drafts import Claimed, Counters, Draft
+from retinue.stores.sqlite.drafts import Claimed, Counters, Draft, changes_of
 from retinue.stores.sqlite.operations import (
     Admit,
     Apply,
+    ChangeArtifacts,
     Claim,
     Create,
     Delete,
@@ -38,6 +42,7 @@ from retinue.stores.sqlite.operations import (
     Fire,
     Operation,
     Restore,
+    RestoreArtifacts,
     RestoreSchedules,
     ScheduleOperation,
     SetAside,
@@ -68,16 +73,19 @@ class Group:
         keys: KnownKeys,
         schedules: KnownSchedules,
         requests: KnownRequests,
+        artifacts: Callable[[], KnownArtifacts],
     ) -> None:
         self.batch = Batch()
         self._schedules = schedules
         self._requests = requests
+        self._known_artifacts = artifacts
+        self._artifacts: KnownArtifacts | None = None
         self._warm = warm
         self._counters = counters
         self._keys = keys
         self._checks = Checks(warm, keys)
         self._changes: list[tuple[int, Draft]] = []
-        self._deleted: list[Change] = []
+        self._apart: list[Change] = []  # of no agent that is there
 
     def run(self, operation: Operation) -> object:
         """Do one operation in memory; an error means that it changed nothing."""
@@ -113,31 +121,18 @@ class Group:
                 return None
             case ScheduleOperation() | RestoreSchedules():
                 return self._schedules.run(operation, self.batch)
+            case ChangeArtifacts(change=change):
+                return self._change_artifacts(change)
+            case RestoreArtifacts(kept=kept):
+                self._known_artifacts().restore(kept, self.batch)
             case _:
                 return None
 
     def changes(self) -> list[Change]:
         """Give the feed of this group, each agent as it is at the end of it."""
-        agents: dict[int, Agent] = {}
-        changes: list[Change] = []
-        for cursor, draft in self._changes:
-            entry = draft.entry
-            agent = agents.get(entry.number)
-            if agent is None:
-                agent = agents[entry.number] = entry.agent()
-            changes.append(
-                Change(
-                    cursor=cursor,
-                    agent_id=entry.id,
-                    owner=entry.owner,
-                    agent=agent,
-                    records=draft.records,
-                    items=draft.items or (),
-                    requests=draft.requests,
-                )
-            )
-        if self._deleted:
-            changes = sorted((*changes, *self._deleted), key=lambda change: change.cursor)
+        changes = changes_of(self._changes)
+        if self._apart:
+            changes = sorted((*changes, *self._apart), key=lambda change: change.cursor)
         return changes
 
     def used(self) -> set[str]:
@@ -249,7 +244,7 @@ class Group:
         self.batch.deleted.append(entry.number)
         self._counters.cursor += 1
         cursor = self._counters.cursor
-        self._deleted.append(
+        self._apart.append(
             Change(cursor=cursor, agent_id=entry.id, owner=entry.owner, is_deleted=True)
         )
         self.batch.changes.append((cursor, entry.number, entry.owner, None, None, (), entry.id))
@@ -280,6 +275,19 @@ class Group:
             self.batch.deliveries.append(row)
         self._announce(draft)
         return entry.agent()
+
+    def _change_artifacts(self, new: NewChange) -> Changed:
+        if self._artifacts is None:
+            self._artifacts = self._known_artifacts()
+        changed = self._artifacts.run(new, self.batch)
+        if not changed.is_repeat:
+            self._counters.cursor += 1
+            cursor, news = self._counters.cursor, news_of(changed.change)
+            self._apart.append(
+                Change(cursor=cursor, agent_id=NOBODY, owner=new.owner, artifacts=news)
+            )
+            self.batch.changes.append((cursor, 0, new.owner, None, None, (), None, (), news))
+        return changed
 
     def _execute(self, operation: Execute) -> None:
         self.batch.statements.append((operation.statement, operation.parameters))

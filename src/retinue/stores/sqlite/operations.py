@@ -7,6 +7,7 @@ from typing import Any, ClassVar
 from msgspec import Struct
 
 from retinue.ids import AgentId, OwnerId, ScheduleId
+from retinue.stores.artifact_port import KeptArtifacts, NewChange
 from retinue.stores.port import Commit, NewAgent, Offset, Post
 from retinue.stores.request_port import Decision
 from retinue.stores.schedule_port import Firing, KeptSchedules, StoredSchedule
@@ -162,6 +163,20 @@ class ExecuteVariable(Execute):
     """Run one statement about an account's value."""
 
     name: ClassVar[str] = "variable"
+
+
+class ChangeArtifacts(Operation):
+    """Make a change of lists, notes or views."""
+
+    change: NewChange
+    name: ClassVar[str] = "artifact"
+
+
+class RestoreArtifacts(Operation):
+    """Put an owner's lists, notes and views back; what is there already stays."""
+
+    kept: KeptArtifacts
+    name: ClassVar[str] = "restore"
 
 
 class RestoreSchedules(Operation):

@@ -16,6 +16,7 @@ from retinue.agents.request import Request
 from retinue.errors import NotFoundError, UsageError
 from retinue.ids import AgentId, ItemId, OwnerId
 from retinue.messages import AnyRecord, decode_record
+from retinue.stores.artifact_port import ArtifactNews
 from retinue.stores.port import Agent, AgentPage, AgentQuery, Change
 from retinue.stores.sqlite.files import connect, store_error
 from retinue.stores.sqlite.queries import READING
@@ -38,6 +39,7 @@ class FeedEntry(msgspec.Struct, array_like=True):
     items: list[int]
     deleted: str | None  # the agent's id
     requests: list[str] = []
+    artifacts: list[ArtifactNews] = []  # then the agent is 0
 
 
 _feed = msgspec.json.Decoder(list[FeedEntry])
@@ -245,7 +247,7 @@ def _resolve(connection: sqlite3.Connection, rows: Sequence[FeedEntry]) -> list[
     changes: list[Change] = []
     for row in rows:
         agent = agents.get(row.agent)
-        if agent is None and row.deleted is None:
+        if agent is None and row.deleted is None and not row.artifacts:
             continue
         changes.append(
             Change(
@@ -257,6 +259,7 @@ def _resolve(connection: sqlite3.Connection, rows: Sequence[FeedEntry]) -> list[
                 items=[items[key] for key in row.items if key in items] or (),
                 requests=[asked[key] for key in row.requests if key in asked] or (),
                 is_deleted=row.deleted is not None,
+                artifacts=row.artifacts or (),
             )
         )
     return changes

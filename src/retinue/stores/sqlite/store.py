@@ -34,6 +34,7 @@ from retinue.stores.port import (
     Waking,
 )
 from retinue.stores.sqlite import reading
+from retinue.stores.sqlite.artifacts import SqliteArtifacts, prepare_index
 from retinue.stores.sqlite.checkpoints import Checkpoints
 from retinue.stores.sqlite.drafts import Claimed
 from retinue.stores.sqlite.files import (
@@ -98,6 +99,7 @@ class SqliteStore:
         self._schedules = SqliteSchedules(self._future, self._write, self._read)
         self._requests = SqliteRequests(self._future, self._write, self._read)
         self._variables = SqliteVariables(self._future, self._write, self._read)
+        self._artifacts = SqliteArtifacts(self._future, self._write, self._read)
 
     async def open(self) -> None:
         self._loop = asyncio.get_running_loop()
@@ -132,8 +134,13 @@ class SqliteStore:
         row = connection.execute(READING["meta"], ("clean",)).fetchone()
         self._was_clean = row is None or row[0] == "1"
         connection.execute(WRITING["set_meta"], ("clean", "0"))
+        self._artifacts.has_index = prepare_index(connection)
         self._writer = Writer(
-            self._data, connection, self._settle_later, changes_kept=self._changes_kept
+            self._data,
+            connection,
+            self._settle_later,
+            changes_kept=self._changes_kept,
+            has_index=self._artifacts.has_index,
         )
         self._readers = Readers(self._data)
         self._checkpoints = Checkpoints(self._data, self._writer)
@@ -169,6 +176,10 @@ class SqliteStore:
     @property
     def variables(self) -> SqliteVariables:
         return self._variables
+
+    @property
+    def artifacts(self) -> SqliteArtifacts:
+        return self._artifacts
 
     @property
     def data_dir(self) -> Path:

@@ -12,6 +12,7 @@ from retinue.agents.descriptor import identity_of
 from retinue.errors import RetinueError, StoreDamagedError, StoreFullError
 from retinue.failpoints import IS_ARMED, reach
 from retinue.stores.port import Change, Commit, NewAgent, Post
+from retinue.stores.sqlite.artifact_writing import KnownArtifacts
 from retinue.stores.sqlite.batch import Batch, prepare
 from retinue.stores.sqlite.checking import KnownKeys
 from retinue.stores.sqlite.drafts import Counters
@@ -138,11 +139,13 @@ class Writer:
         settle: Settle,
         *,
         changes_kept: int,
+        has_index: bool,
     ) -> None:
         self._data = data
         self._connection = connection
         self._settle = settle
         self._changes_kept = changes_kept
+        self._has_index = has_index
         self._waiting: SimpleQueue[Operation | None] = SimpleQueue()
         self._warm = WarmAgents()
         self._counters = self._read_counters()
@@ -269,7 +272,11 @@ class Writer:
             self._known_keys(needs.keys),
             KnownSchedules(self._connection, needs.schedules),
             KnownRequests(self._connection, needs.requests, needs.asking),
+            self._known_artifacts,
         )
+
+    def _known_artifacts(self) -> KnownArtifacts:
+        return KnownArtifacts(self._connection, has_index=self._has_index)
 
     def _commit(self, batch: Batch, operations: Sequence[Operation]) -> None:
         """Put the group on disk; a single statement is a transaction by itself."""

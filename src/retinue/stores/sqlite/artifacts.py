@@ -1,0 +1,172 @@
+"""Lists, notes and views in the embedded store: how they are read, and where changes go."""
+
+import asyncio
+import sqlite3
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from typing import Any, TypeVar
+
+import msgspec
+
+from retinue.agents.artifact import ArtifactId, ArtifactKind, folded
+from retinue.errors import UsageError
+from retinue.ids import OwnerId
+from retinue.stores.artifact_port import (
+    Area,
+    ArtifactChange,
+    Changed,
+    KeptArtifacts,
+    NewChange,
+    Search,
+    StoredArtifact,
+)
+from retinue.stores.sqlite.artifact_writing import artifact_of, change_of
+from retinue.stores.sqlite.operations import ChangeArtifacts, Operation, RestoreArtifacts
+from retinue.stores.sqlite.queries import READING, WRITING
+from retinue.stores.sqlite.requests import Read
+
+_INDEX_VERSION = "1"
+_SHORTEST_INDEXED = 3  # characters: the index knows texts by three at a time
+
+T = TypeVar("T")
+
+_encode = msgspec.json.encode
+
+
+def prepare_index(connection: sqlite3.Connection) -> bool:
+    """Make the full-text index, or say that this SQLite has none; then texts are searched plainly.
+
+    An index that was not kept up to date, because a process without one wrote, is made anew.
+    """
+    try:
+        connection.execute(WRITING["create_artifact_index"])
+    except sqlite3.OperationalError:
+        connection.execute(WRITING["set_meta"], ("artifact_index", ""))
+        return False
+    row = connection.execute(READING["meta"], ("artifact_index",)).fetchone()
+    if row is None or row[0] != _INDEX_VERSION:
+        connection.execute(WRITING["rebuild_artifact_index"])
+        connection.execute(WRITING["set_meta"], ("artifact_index", _INDEX_VERSION))
+    return True
+
+
+class SqliteArtifacts:
+    """Implements `ArtifactStore` beside the embedded store's agents."""
+
+    def __init__(
+        self,
+        future: "Callable[[], asyncio.Future[Any]]",
+        write: Callable[[Operation], Awaitable[Any]],
+        read: Read,
+    ) -> None:
+        self._future = future
+        self._write = write
+        self._read = read
+        self.has_index = True
+
+    # -- writing
+
+    async def apply(self, change: NewChange) -> Changed:
+        try:
+            _encode(change)
+        except UnicodeEncodeError as error:
+            raise UsageError(f"a text holds half a character ({error.reason})") from error
+        return await self._write(ChangeArtifacts(self._future(), change))
+
+    async def restore(self, kept: KeptArtifacts) -> None:
+        await self._write(RestoreArtifacts(self._future(), kept))
+
+    # -- reading
+
+    async def repeated(self, owner: OwnerId, key: str) -> ArtifactChange | None:
+        return _one(await self._read(_changes, "artifact_change_by_key", owner, key))
+
+    async def get(self, owner: OwnerId, artifact_id: ArtifactId) -> StoredArtifact | None:
+        return _one(await self._read(_artifacts, "artifact", owner, artifact_id))
+
+    async def named(
+        self,
+        owner: OwnerId,
+        kind: ArtifactKind,
+        name: str,
+        *,
+        list_id: ArtifactId | None = None,
+    ) -> Sequence[StoredArtifact]:
+        if kind == "item":
+            return await self._read(_artifacts, "items_titled", owner, list_id, folded(name))
+        return await self._read(_artifacts, "artifacts_named", owner, kind, folded(name))
+
+    async def all(self, owner: OwnerId, kind: ArtifactKind) -> Sequence[StoredArtifact]:
+        if kind == "item":
+            return await self._read(_artifacts, "all_items", owner)
+        return await self._read(_artifacts, "artifacts_of_kind", owner, kind)
+
+    async def items(self, owner: OwnerId, list_id: ArtifactId) -> Sequence[StoredArtifact]:
+        return await self._read(_artifacts, "list_items", owner, list_id)
+
+    async def counts(self, owner: OwnerId) -> Mapping[ArtifactId, int]:
+        return await self._read(_counts, owner)
+
+    async def search(self, search: Search) -> Sequence[StoredArtifact]:
+        words = [folded(word) for word in search.words if word.strip()]
+        place = (search.owner, _encode(search.kinds).decode(), search.list_id)
+        indexed = [word for word in words if len(word) >= _SHORTEST_INDEXED]
+        if self.has_index and indexed:
+            phrases = " AND ".join('"' + word.replace('"', '""') + '"' for word in indexed)
+            short = [word for word in words if word not in indexed]
+            rest = (*place, _encode(short).decode(), search.limit)
+            return await self._read(_artifacts, "search_index", phrases, *rest)
+        rest = (*place, _encode(words).decode(), search.limit)
+        return await self._read(_artifacts, "search_words", *rest)
+
+    async def change(self, owner: OwnerId, change_id: str) -> ArtifactChange | None:
+        return _one(await self._read(_changes, "artifact_change", owner, change_id))
+
+    async def changes(
+        self,
+        owner: OwnerId,
+        *,
+        area: Area | None = None,
+        about: ArtifactId | None = None,
+        before: int | None = None,
+        limit: int = 20,
+    ) -> Sequence[ArtifactChange]:
+        return await self._read(_changes, "artifact_changes", owner, area, about, before, limit)
+
+    async def last_undoable(self, owner: OwnerId, area: Area) -> ArtifactChange | None:
+        return _one(await self._read(_changes, "last_undoable", owner, area))
+
+
+def _artifacts(
+    connection: sqlite3.Connection, query: str, *parameters: object
+) -> list[StoredArtifact]:
+    return [artifact_of(row) for row in connection.execute(READING[query], parameters)]
+
+
+def _changes(
+    connection: sqlite3.Connection, query: str, *parameters: object
+) -> list[ArtifactChange]:
+    return [change_of(row) for row in connection.execute(READING[query], parameters)]
+
+
+def _counts(connection: sqlite3.Connection, owner: OwnerId) -> dict[ArtifactId, int]:
+    return dict(connection.execute(READING["list_lengths"], (owner,)).fetchall())
+
+
+def _one(found: Sequence[T]) -> T | None:
+    return found[0] if found else None
+
+
+def read_owners(connection: sqlite3.Connection) -> list[OwnerId]:
+    return [row[0] for row in connection.execute(READING["artifact_owners"])]
+
+
+def read_kept(connection: sqlite3.Connection, owner: OwnerId, changes: int) -> KeptArtifacts:
+    """Read everything of an owner, with the last changes."""
+    artifacts = [
+        one
+        for kind in ("list", "note", "view")
+        for one in _artifacts(connection, "artifacts_of_kind", owner, kind)
+    ]
+    artifacts += _artifacts(connection, "all_items", owner)
+    newest = _changes(connection, "artifact_changes", owner, None, None, None, changes)
+    return KeptArtifacts(owner=owner, artifacts=artifacts, changes=newest[::-1])
