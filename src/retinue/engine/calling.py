@@ -152,6 +152,8 @@ class ModelCaller:
         else:
             steps.answered(draft, warm, record, self._committer.connectors)
         await self._committer.commit(warm, draft, "response")
+        if plan.hooks is not None:
+            await self._hooks.told(warm, plan.hooks, [record])
 
     async def _answer(self, warm: Warm, plan: Plan, model: Model, narrator: Narrator) -> Completed:
         hooks = plan.hooks

@@ -197,6 +197,22 @@ def one(ctx, messages):
     assert last.finish == "blocked"
 
 
+async def test_what_a_block_says_is_told_like_any_other_message(start: Start) -> None:
+    code = """
+@define_hook(hook="prefilter_llm_history")
+def one(ctx, messages):
+    raise HookBlocked("Not about that.")
+
+@define_hook(hook="after_create_message")
+def two(ctx, message):
+    log.append(message.text)
+"""
+    kit = await begin(start, [], code, hooks='"one", "two"')
+    await kit.ask(await kit.agent(), "hi")
+    await eventually(lambda: len(logged(kit)) == 2)
+    assert logged(kit) == ["hi", "Not about that."]
+
+
 async def test_a_block_ends_a_run_of_two_models_as_failed(start: Start) -> None:
     code = HEAD + (
         '@define_hook(hook="prefilter_llm_history")\n'
