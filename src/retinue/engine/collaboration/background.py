@@ -11,7 +11,7 @@ from retinue.engine.collaboration.services import Services, call_of, new_agent
 from retinue.engine.families import ancestors_of
 from retinue.engine.peers import reachable
 from retinue.errors import RefusedError, UsageError
-from retinue.ids import new_agent_id, new_item_id
+from retinue.ids import derived_agent_id, new_item_id
 from retinue.messages import clean_text
 from retinue.stores.port import Agent, NewItem, Post
 from retinue.tools.function import FunctionTool, tool
@@ -43,7 +43,7 @@ def background_tools(services: Services) -> list[FunctionTool[..., Any]]:
             chosen = reachable(services.catalog, ctx.definition, chosen).name
         parent = await store.agent(ctx.owner, ctx.agent_id)
         await check_room(services, parent)
-        child = new_agent_id()
+        child = derived_agent_id(call.idempotency_key)
         named = name_of(name, prompt)
         descriptor = SubagentDescriptor(id=child, parent_agent_id=parent.id, name=named)
         item = NewItem(
