@@ -6,8 +6,18 @@ This is the module that needs pydantic; it is imported when the first schema is 
 import inspect
 import sys
 from collections.abc import Callable, Mapping, Sequence
-from types import SimpleNamespace, UnionType
-from typing import Any, NotRequired, Required, Union, get_args, get_origin, get_type_hints
+from types import CodeType, SimpleNamespace, UnionType
+from typing import (
+    Any,
+    NamedTuple,
+    NotRequired,
+    Required,
+    Union,
+    get_args,
+    get_origin,
+    get_type_hints,
+)
+from weakref import ReferenceType, WeakKeyDictionary, ref
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, create_model
 from pydantic.json_schema import GenerateJsonSchema
@@ -97,7 +107,41 @@ def parameters_of(
     parameters: Sequence[inspect.Parameter],
     descriptions: Mapping[str, str],
 ) -> Parameters:
-    """Make the schema of these parameters of the function (its context is not one of them)."""
+    """Give the schema of these parameters of the function (its context is not one of them).
+
+    It is made once for all functions of one `def`: each engine of a process has its own of them.
+    """
+    source = _Source(tool_name, parameters, descriptions)
+    code: CodeType | None = getattr(function, "__code__", None)
+    if code is None:
+        return _made(function, source)
+    known = _known.get(code)
+    if known is not None and known.code() is code and known.source == source:
+        return known.made
+    made = _made(function, source)
+    _known[code] = _Known(ref(code), source, made)
+    return made
+
+
+class _Source(NamedTuple):
+    """All that a schema is made of."""
+
+    tool_name: str
+    parameters: Sequence[inspect.Parameter]
+    descriptions: Mapping[str, str]
+
+
+class _Known(NamedTuple):
+    code: ReferenceType[CodeType]  # another one may be equal to it
+    source: _Source
+    made: Parameters
+
+
+_known: WeakKeyDictionary[CodeType, _Known] = WeakKeyDictionary()
+
+
+def _made(function: Callable[..., Any], source: _Source) -> Parameters:
+    tool_name, parameters, descriptions = source
     hints = _hints(function, parameters)
     fields: dict[str, Any] = {}
     names: dict[str, str] = {}
