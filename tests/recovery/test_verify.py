@@ -1,5 +1,6 @@
 """Real processes, killed and restarted, and the judge who tells what they broke."""
 
+import json
 import re
 from collections.abc import Iterator
 from pathlib import Path
@@ -8,11 +9,16 @@ from random import Random
 import pytest
 
 import retinue
-from retinue.testing.verify.checking import Evidence, violations
+from retinue.definitions.declared import HOOK_KINDS
+from retinue.errors import UsageError
+from retinue.testing.verify.checking import violations
 from retinue.testing.verify.client import Log, Sent
 from retinue.testing.verify.effects import Effect
-from retinue.testing.verify.running import Workers, chosen, run, sampled
+from retinue.testing.verify.evidence import Evidence
+from retinue.testing.verify.parts import PARTS
+from retinue.testing.verify.running import chosen, list_parts, run, sampled
 from retinue.testing.verify.trial import Task, Verdict
+from retinue.testing.verify.workers import Workers
 
 pytestmark = [pytest.mark.crash, pytest.mark.timeout(180)]
 
@@ -33,21 +39,33 @@ def commit_names() -> set[str]:
 def test_a_sample_of_all_kill_points_breaks_no_promise() -> None:
     written: list[str] = []
     assert run(quick=True, write=written.append) == 0, "".join(written)
-    assert "24 kill points, 0 violations" in written[-1]
+    assert "40 kill points, 0 violations" in written[-1]
+    assert all(f"\n{name} " in written[-1] for name in ("delegation", "messages", "hooks"))
 
 
-@pytest.mark.parametrize(
-    "point",
-    [
+def test_one_part_is_told_as_data() -> None:
+    written: list[str] = []
+    assert run(parts=["handoff"], only=["handoff:"], is_json=True, write=written.append) == 0
+    told = json.loads("".join(written))
+    assert (told["points"], told["killed"], told["violations"]) == (2, 2, 0)
+    assert told["parts"] == [{"name": "handoff", "points": 2, "killed": 2, "failed": 0}]
+    with pytest.raises(UsageError, match="no part 'nothing': messages, "):
+        run(parts=["nothing"])
+
+
+def test_the_parts_are_listed() -> None:
+    written: list[str] = []
+    assert list_parts(write=written.append) == 0
+    assert [line.split()[0] for line in "".join(written).splitlines()] == list(PARTS)
+
+
+KILLS = {
+    "messages": (
         "admit:written:1",
         "admit:after:2",
         "drain:after:2",
         "model:after:3",
         "response:before:4",
-        "response:after:5",
-        "tool:before:3",
-        "tool:after:4",
-        "result:after:4",
         "deliver:after:2",
         "stop:before:1",
         "reset:after:1",
@@ -57,22 +75,38 @@ def test_a_sample_of_all_kill_points_breaks_no_promise() -> None:
         "patch:after:1",
         "delete:written:1",
         "mirror:written:1",
+    ),
+    "tools": ("response:after:3", "tool:before:3", "tool:after:4", "result:after:4"),
+    "people": ("decide:before:1", "request:written:1", "putoff:after:1", "slot:written:1"),
+    "delegation": (
         "settle:before:2",
         "settle:after:3",
         "timeout:before:1",
         "timeout:after:1",
         "withdraw:after:1",
         "end:before:1",
-        "putoff:after:1",
-        "boot:after:1",
-        "remind:before:1",
-        "run:before:1",
-        "run:after:2",
-        "register:after:1",
-    ],
+    ),
+    "sides": ("remind:before:1", "switch:after:2", "run:before:1", "run:after:2"),
+    "subagents": ("boot:after:1", "register:after:1", "run:before:2"),
+    "handoff": ("handoff:before:1", "handoff:after:1", "boot:before:1"),
+    "variables": ("provide:before:1", "provide:after:1", "create:written:1", "boot:after:1"),
+    "sub-prompts": ("prompt:after:1", "tool:after:2", "result:before:3"),
+    "hooks": (
+        "after_thread_created:after:1",
+        "before_create_message:after:1",
+        "after_create_message:before:1",
+        "after_tool_call_success:after:2",
+        "after_subagent_created:after:1",
+        "prefilter_llm_history:before:1",
+    ),
+}
+
+
+@pytest.mark.parametrize(
+    ("part", "point"), [(part, point) for part, points in KILLS.items() for point in points]
 )
-def test_the_engine_goes_on_after_a_death_at(workers: Workers, point: str) -> None:
-    verdict = workers.try_out(Task(kills=[point])).result()
+def test_the_engine_goes_on_after_a_death_at(workers: Workers, part: str, point: str) -> None:
+    verdict = workers.try_out(Task(part=part, kills=[point])).result()
     assert verdict.violations == []
     assert verdict.deaths == 1
 
@@ -84,45 +118,59 @@ UNREACHED = {
 }
 
 
-def test_the_script_reaches_every_kind_of_commit(workers: Workers) -> None:
-    verdict = workers.try_out(Task(logs_reached=True)).result()
-    reached = {point.partition(":")[0] for point in verdict.reached[0]}
-    assert verdict.violations == []
+def test_the_parts_reach_every_kind_of_commit_and_hook(workers: Workers) -> None:
+    verdicts = workers.try_all([Task(part=part, logs_reached=True) for part in PARTS], None)
+    assert [verdict.violations for verdict in verdicts] == [[]] * len(PARTS)
+    reached = {point.partition(":")[0] for verdict in verdicts for point in verdict.reached[0]}
     assert commit_names() - UNREACHED <= reached
+    assert set(HOOK_KINDS) <= reached
 
 
 def test_the_engine_goes_on_after_two_deaths(workers: Workers) -> None:
-    verdict = workers.try_out(Task(kills=["response:after:5", "claim:after:1"])).result()
+    task = Task(part="tools", kills=["response:after:5", "claim:after:1"])
+    verdict = workers.try_out(task).result()
     assert (verdict.violations, verdict.deaths) == ([], 2)
 
 
-def test_another_order_of_the_same_script_holds_too(workers: Workers) -> None:
-    verdict = workers.try_out(Task(kills=["commit:written:30"], seed=3)).result()
+def test_another_order_of_the_same_steps_holds_too(workers: Workers) -> None:
+    verdict = workers.try_out(Task(part="messages", kills=["commit:written:30"], seed=3)).result()
     assert verdict.violations == []
 
 
 def test_a_sample_has_some_of_each_kind() -> None:
-    points = [f"a:{n}" for n in range(1, 50)] + ["b:1", "c:1"]
+    points = [("x", f"a:{n}") for n in range(1, 50)] + [("x", "b:1"), ("y", "a:1")]
     taken = sampled(points, 5, Random(0))
-    assert {"b:1", "c:1"} <= set(taken)
+    assert {("x", "b:1"), ("y", "a:1")} <= set(taken)
     assert len(taken) == len(set(taken)) == 5
 
 
 def test_a_whole_name_chooses_just_that_point() -> None:
-    assert chosen(["a:1", "a:10", "b:1"], ["a:1"], 0) == ["a:1"]
-    assert chosen(["a:1", "a:10", "b:1"], ["a"], 0) == ["a:1", "a:10"]
-    assert chosen(["a:1", "a:1", "b:1"], [], 0) == ["a:1", "b:1"]
+    points = [("x", "a:1"), ("x", "a:10"), ("y", "b:1"), ("y", "b:1")]
+    assert chosen(points, ["a:1"]) == points[:1]
+    assert chosen(points, ["a"]) == points[:2]
+    assert chosen(points, []) == points[:3]
 
 
 def test_a_verdict_travels_between_processes(workers: Workers) -> None:
-    verdict = workers.try_out(Task(kills=[], logs_reached=True)).result()
+    verdict = workers.try_out(Task(part="messages", logs_reached=True)).result()
     assert isinstance(verdict, Verdict)
-    assert len(verdict.reached[0]) > 400
+    assert len(verdict.reached[0]) > 200
     names = {point.rpartition(":")[0] for point in verdict.reached[0]}
     assert {"commit:written", "response:after", "tool:after", "deliver:done", "stop:after"} <= names
 
 
 # -- the judge itself
+
+
+HELLO = Sent(
+    text="hello",
+    written="hello",
+    channel="main",
+    key="k",
+    item="m1",
+    agent="a1",
+    fate="answered",
+)
 
 
 def judged(tmp_path: Path, **changes: object) -> list[str]:
@@ -138,7 +186,6 @@ def judged(tmp_path: Path, **changes: object) -> list[str]:
     facts: dict[str, object] = {
         "records": records,
         "fate": "answered",
-        "name": "Named",
         "effects": [Effect(name="once", key="k", text="a")],
         "deliveries": [Effect(name="main", key="a1/5", text="hi")],
         "open": {"items": 0},
@@ -147,15 +194,13 @@ def judged(tmp_path: Path, **changes: object) -> list[str]:
         **changes,
     }
     log = Log(
-        sent=[Sent(text="hello", channel="main", key="k", item="m1", agent="a1", fate="answered")],
-        names={"a1": "Named"},
+        sent=[HELLO],
         open_at_the_end=facts["open"],  # pyright: ignore[reportArgumentType]
         deaths=facts["deaths"],  # pyright: ignore[reportArgumentType]
     )
     agent: dict[str, object] = {
         "id": "a1",
         "channel": "main",
-        "name": facts["name"],
         "isResting": True,
         "isActive": True,
         "parent": None,
@@ -194,7 +239,6 @@ OTHER_TEXT = Effect(name="main", key="a1/5", text="x")
     ("changes", "words"),
     [
         ({"fate": "queued"}, "is queued, not answered"),
-        ({"name": None}, "a name was acknowledged"),
         ({"effects": [ONCE, ONCE]}, "once happened 2 times"),
         ({"effects": [Effect(name="keyed", key=k, text="a") for k in "xy"]}, "with 2 keys"),
         ({"deliveries": []}, "was sent 0 of 1"),
@@ -209,7 +253,6 @@ OTHER_TEXT = Effect(name="main", key="a1/5", text="x")
     ],
     ids=[
         "no fate",
-        "lost name",
         "once twice",
         "two keys",
         "no reply",

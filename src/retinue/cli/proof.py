@@ -15,12 +15,19 @@ _CHECKOUT = Path(__file__).resolve().parents[3]
 
 def verify(  # noqa: PLR0913  (each is an option)
     common: Common,
+    part: Annotated[
+        list[str] | None, typer.Option(help="Only this part of the proof; repeatable.")
+    ] = None,
+    lists: Annotated[bool, typer.Option("--list", help="Name the parts, and try nothing.")] = False,
     only: Annotated[
         list[str] | None, typer.Option(help="Only failpoints with this in their name; repeatable.")
     ] = None,
     limit: Annotated[int | None, typer.Option(min=1, help="At most so many kill points.")] = None,
-    seed: Annotated[int, typer.Option(help="Another order of the same script.")] = 0,
-    jobs: Annotated[int, typer.Option(min=1, help="Trials at the same time.")] = 2,
+    seed: Annotated[int, typer.Option(help="Another order of the same steps.")] = 0,
+    jobs: Annotated[
+        int | None,
+        typer.Option(min=1, help="Trials at the same time; one more than cores, else."),
+    ] = None,
     keep: Annotated[
         bool, typer.Option("--keep", help="Keep the data of trials that fail.")
     ] = False,
@@ -28,9 +35,12 @@ def verify(  # noqa: PLR0913  (each is an option)
     deep: Annotated[bool, typer.Option("--deep", help="Kill the recovery as well.")] = False,
 ) -> int:
     """Kill the engine at every commit, restart it, and check that nothing is lost or done twice."""
-    from retinue.testing.verify import run
+    from retinue.testing.verify import list_parts, run
 
+    if lists:
+        return list_parts(is_json=common.is_json)
     return run(
+        parts=part or [],
         only=only or [],
         limit=limit,
         seed=seed,

@@ -21,6 +21,7 @@ from retinue.definitions.declared import Hook, HookBlocked, HookKind, HookSet
 from retinue.engine.steps import record_of
 from retinue.engine.tooling import CallResult
 from retinue.engine.warm import Warm
+from retinue.failpoints import IS_ARMED, reach
 from retinue.ids import AgentId, OwnerId
 from retinue.messages import (
     AnyRecord,
@@ -209,12 +210,10 @@ class Hooks:
 
 async def _run(hook: Hook, *given: Any) -> Any:
     """Call it; gives `_Nothing`, which nobody accepts, when it failed."""
+    if IS_ARMED:
+        reach(f"{hook.kind}:before")
     try:
-        async with asyncio.timeout(HOOK_SECONDS):
-            if inspect.iscoroutinefunction(hook.execute):
-                return await hook.execute(*given)
-            value = await in_thread(lambda: hook.execute(*given), name=f"hook {hook.id}")
-            return await value if inspect.isawaitable(value) else value
+        return await _called(hook, *given)
     except HookBlocked as block:
         if hook.kind == "prefilter_llm_history":
             raise
@@ -224,6 +223,19 @@ async def _run(hook: Hook, *given: Any) -> Any:
     facts = {"hook": hook.id, "kind": hook.kind, "file": hook.file}
     logger.warning("a hook failed and is skipped", exc_info=reason, extra=facts)
     return _Nothing
+
+
+async def _called(hook: Hook, *given: Any) -> Any:
+    async with asyncio.timeout(HOOK_SECONDS):
+        if inspect.iscoroutinefunction(hook.execute):
+            value = await hook.execute(*given)
+        else:
+            value = await in_thread(lambda: hook.execute(*given), name=f"hook {hook.id}")
+            if inspect.isawaitable(value):
+                value = await value
+    if IS_ARMED:
+        reach(f"{hook.kind}:after")
+    return value
 
 
 def _accepted(

@@ -26,6 +26,7 @@ from retinue.engine.prompting.sections import tools_section
 from retinue.engine.stopping import as_text
 from retinue.engine.tooling import CallContext
 from retinue.errors import ModelError, NotFoundError
+from retinue.failpoints import reach
 from retinue.messages import CallPart, FileReference, TextPart, UserMessage
 from retinue.models.port import Completed, ModelRequest, Models
 from retinue.tools.execution import run_tool
@@ -100,7 +101,9 @@ class SubPrompts:
             tools=[spec_of(tool) for tool in tools.values()],
             session=f"{call.agent_id}/{call.call_id}",
         )
+        reach("prompt:before")
         completed = await self._ask(call, prompt, request)
+        reach("prompt:after")
         told = _Told()
         for number, part in enumerate(p for p in completed.parts if isinstance(p, CallPart)):
             await self._run(call, tools, part, number, told)
@@ -159,6 +162,7 @@ class SubPrompts:
             notices=[],
             children=[],
         )
+        reach("tool:before")
         finished = await run_tool(
             tool,
             nested,
@@ -166,6 +170,7 @@ class SubPrompts:
             timeout_seconds=self._limits.tool_seconds,
             output_limit=self._limits.tool_output_characters,
         )
+        reach("tool:after")
         if finished.pending is not None:
             told.errors.append(f"{part.name}: it waits for somebody, which cannot be done here")
         elif finished.output.is_error:

@@ -1,18 +1,18 @@
-"""The model, the tools and the connector of a trial: nothing of them has a memory."""
+"""The model, the tools and the connector that all trials have; nothing of them has a memory."""
 
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping, Sequence
+from functools import cache
 from pathlib import Path
 
-from retinue.errors import ModelError
+from retinue.errors import ModelError, UsageError
 from retinue.ids import AgentId, RequestId
 from retinue.messages import TextContent, ToolMessage, UserMessage
 from retinue.models.port import ModelRequest
 from retinue.models.scripted import Answer, Call, Reply
 from retinue.problems import LoadProblem
 from retinue.stores.port import Delivery
-from retinue.testing.verify.effects import EFFECTS, SENT, Effect, EffectLog
-from retinue.testing.verify.leading import LED_TOOLS, led
+from retinue.testing.verify.effects import EFFECTS, SENT, Effect, EffectLog, note
 from retinue.tools.function import FunctionTool, tool
 from retinue.tools.port import Pending, Tool, ToolContext
 
@@ -30,9 +30,6 @@ def reply(request: ModelRequest) -> Answer:
     """Answer as a function of the request alone, so that a repeated call gives the same."""
     if request.system.startswith("Summarise"):
         return "summed up"
-    said = led(request)
-    if said is not None:
-        return said
     last = request.messages[-1]
     if isinstance(last, ToolMessage):
         return f"used tools, {_lines(request)} lines"
@@ -66,7 +63,7 @@ def _question(words: str) -> Call:
         "session": session,
     }
     if seconds != "0":
-        arguments["timeout"] = int(seconds)
+        arguments["timeout"] = float(seconds)
     return Call(name="agents_message", arguments=arguments)
 
 
@@ -91,31 +88,109 @@ def _lines(request: ModelRequest) -> int:
 class LogConnector:
     """Sends replies into a file."""
 
-    def __init__(self, directory: Path) -> None:
-        self._log = EffectLog(directory / SENT)
-
     async def deliver(self, delivery: Delivery) -> None:
-        self._log.add(Effect(name=delivery.channel, key=delivery.key, text=delivery.text))
+        sent = Effect(name=delivery.channel, key=delivery.key, text=delivery.text)
+        EffectLog(Path(SENT)).add(sent)
+
+
+# -- a tool of each effect contract, and some that wait or post
+
+
+def _acting(name: str) -> Act:
+    async def act(ctx: ToolContext, what: str) -> str:
+        """Do it."""
+        note(name, ctx.idempotency_key, what)
+        return f"{name} {what}"
+
+    return act
+
+
+async def _happened(ctx: ToolContext) -> bool:
+    return any(e.key == ctx.idempotency_key for e in EffectLog(Path(EFFECTS)).read())
+
+
+@tool(effect="pure")
+async def hold(ctx: ToolContext, what: str) -> str:
+    """Wait until the client lets it go."""
+    note("hold", ctx.idempotency_key, what)
+    while not Path(f"{RELEASED}-{what}").exists():  # noqa: ASYNC110, ASYNC240
+        await asyncio.sleep(0.002)
+    return "released"
+
+
+@tool(effect="once")
+async def stuck(ctx: ToolContext, what: str) -> str:
+    """Wait for ever."""
+    note("stuck", ctx.idempotency_key, what)
+    await asyncio.Event().wait()
+    return ""
+
+
+@tool(effect="keyed")
+async def permit(ctx: ToolContext, what: str) -> Pending:
+    """Wait for a decision that nobody makes."""
+    note("permit", ctx.idempotency_key, what)
+    return Pending(reason="permission", request=RequestId(what))
+
+
+@tool(effect="pure")
+async def tell(ctx: ToolContext, what: str) -> str:
+    """Tell another agent."""
+    note("tell", ctx.idempotency_key, what)
+    ctx.post(AgentId(what), "news")
+    return "told"
+
+
+@tool(effect="keyed")
+async def draw(ctx: ToolContext, what: str) -> str:
+    """Draw into a file."""
+    return (await ctx.files.write(f"/attachments/{what}.txt", what.encode())).path
+
+
+@tool(effect="pure")
+async def finish(what: str) -> str:
+    """Say that it is made."""
+    return f"finish {what}"
+
+
+@tool(effect="pure")
+async def report(what: str) -> str:
+    """Say how it goes."""
+    return f"report {what}"
+
+
+@tool(effect="pure")
+async def approve(what: str, files: list[str]) -> str:
+    """Approve it."""
+    return f"approve {what}, {len(files)} files"
+
+
+@tool(effect="keyed", variables=[{"name": "KEY", "required": True, "scoped": True}])
+async def spend(ctx: ToolContext, what: str) -> str:
+    """Spend what the key opens."""
+    note("spend", ctx.idempotency_key, f"{ctx.env('KEY')} for {what}")
+    return f"spent on {what}"
+
+
+@tool(effect="pure")
+async def fail(what: str) -> str:
+    """Fail."""
+    raise UsageError(f"fail {what}")
 
 
 class TrialTools:
-    """A tool of each effect contract, and some that wait or post."""
+    """All of them."""
 
-    def __init__(self, directory: Path) -> None:
-        self._directory = directory
-        self._log = EffectLog(directory / EFFECTS)
+    def __init__(self) -> None:
         made: list[FunctionTool[..., object]] = [
-            tool(name="pure", effect="pure")(self._act("pure")),
-            tool(name="keyed", effect="keyed")(self._act("keyed")),
-            tool(name="once", effect="once")(self._act("once")),
-            tool(name="asked", effect="once")(self._act("asked")),
-            tool(name="checked", effect="verifiable", check=self._happened)(self._act("checked")),
-            tool(name="hold", effect="pure")(self._hold),
-            tool(name="stuck", effect="once")(self._stuck),
-            tool(name="tell", effect="pure")(self._tell),
-            tool(name="permit", effect="keyed")(self._permit),
+            tool(name="pure", effect="pure")(_acting("pure")),
+            tool(name="keyed", effect="keyed")(_acting("keyed")),
+            tool(name="once", effect="once")(_acting("once")),
+            tool(name="asked", effect="once")(_acting("asked")),
+            tool(name="checked", effect="verifiable", check=_happened)(_acting("checked")),
         ]
-        self._tools = {one.name: one.as_tool() for one in (*made, *LED_TOOLS)}
+        plain = (hold, stuck, permit, tell, draw, finish, report, approve, spend, fail)
+        self._tools = {one.name: one.as_tool() for one in (*made, *plain)}
 
     async def tools(self) -> Mapping[str, Tool]:
         return self._tools
@@ -123,37 +198,8 @@ class TrialTools:
     def problems(self) -> Sequence[LoadProblem]:
         return ()
 
-    def _act(self, name: str) -> Act:
-        async def act(ctx: ToolContext, what: str) -> str:
-            """Do it."""
-            self._log.add(Effect(name=name, key=ctx.idempotency_key, text=what))
-            return f"{name} {what}"
 
-        return act
-
-    async def _happened(self, ctx: ToolContext) -> bool:
-        return any(effect.key == ctx.idempotency_key for effect in self._log.read())
-
-    async def _hold(self, ctx: ToolContext, what: str) -> str:
-        """Wait until the client lets it go."""
-        self._log.add(Effect(name="hold", key=ctx.idempotency_key, text=what))
-        while not (self._directory / f"{RELEASED}-{what}").exists():  # noqa: ASYNC110
-            await asyncio.sleep(0.002)
-        return "released"
-
-    async def _stuck(self, ctx: ToolContext, what: str) -> str:
-        """Wait for ever."""
-        self._log.add(Effect(name="stuck", key=ctx.idempotency_key, text=what))
-        await asyncio.Event().wait()
-        return ""
-
-    async def _permit(self, ctx: ToolContext, what: str) -> Pending:
-        """Wait for a decision that nobody makes."""
-        self._log.add(Effect(name="permit", key=ctx.idempotency_key, text=what))
-        return Pending(reason="permission", request=RequestId(what))
-
-    async def _tell(self, ctx: ToolContext, what: str) -> str:
-        """Tell another agent."""
-        self._log.add(Effect(name="tell", key=ctx.idempotency_key, text=what))
-        ctx.post(AgentId(what), "news")
-        return "told"
+@cache
+def trial_tools() -> TrialTools:
+    """Made once in the process that forks the engines, and not by each of these."""
+    return TrialTools()

@@ -1,69 +1,37 @@
-"""What must hold after a trial, judged from the client's own log and what the world outside saw."""
+"""What must hold after each trial, judged from the client's own log and the world outside."""
 
 import sqlite3
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
-from pathlib import Path
-from typing import Any
 
-from retinue.testing.verify.acting import DELIVERED, SWITCHED
-from retinue.testing.verify.client import Log, Sent
+from retinue.testing.verify.acting import DELIVERED
 from retinue.testing.verify.collaborating import children, delegations, requests
-from retinue.testing.verify.effects import Effect
-from retinue.testing.verify.leading import subagents
+from retinue.testing.verify.evidence import Evidence, Record
+from retinue.testing.verify.part import Judge
 
-Record = dict[str, Any]
-
-
-class Evidence:
-    """Everything that a trial left behind."""
-
-    def __init__(
-        self,
-        *,
-        log: Log,
-        told: dict[str, Any],
-        effects: Sequence[Effect],
-        deliveries: Sequence[Effect],
-        database: Path,
-    ) -> None:
-        self.log = log
-        self.items: dict[str, dict[str, Any] | None] = told["items"]
-        self.agents: dict[str, dict[str, Any]] = {agent["id"]: agent for agent in told["agents"]}
-        self.differences: list[str] = told["differences"]
-        self.slots: dict[str, list[dict[str, Any]]] = told["slots"]
-        self.effects = effects
-        self.deliveries = deliveries
-        self.database = database
+_REPEATED = ("keyed", "pure", "hold", "tell", "permit", "spend")
+"""tools that may run again after a death, with the same key"""
 
 
-def violations(evidence: Evidence) -> list[str]:
-    """Say everything that does not hold; nothing said means that all does."""
+def violations(evidence: Evidence, judges: Sequence[Judge] = ()) -> list[str]:
+    """Say everything that does not hold, of these judges too; nothing said means that all does."""
     return [
         *_fates(evidence),
         *_order(evidence),
         *_histories(evidence),
         *_effects(evidence),
-        *_posts(evidence),
         *delegations(evidence.agents),
         *requests(evidence.agents),
         *children(evidence.agents),
-        *subagents(evidence.agents),
-        *_decisions(evidence),
         *_replies(evidence),
-        *_commands(evidence),
-        *_schedules(evidence),
         *_rest(evidence),
+        *(line for judge in judges for line in judge(evidence)),
     ]
-
-
-def _kept(evidence: Evidence) -> list[Sent]:
-    return [sent for sent in evidence.log.sent if sent.agent not in evidence.log.deleted]
 
 
 def _fates(evidence: Evidence) -> Iterator[str]:
     """Every acknowledged message has one final fate, the one that its sender was told."""
-    for sent in _kept(evidence):
+    for sent in evidence.kept:
         if sent.item is None:
             continue
         item = evidence.items.get(sent.item)
@@ -99,10 +67,11 @@ def _order(evidence: Evidence) -> Iterator[str]:
         for record in agent["records"]
         if record["kind"] == "user"
     )
-    for sent in _kept(evidence):
-        if texts[sent.text] > 1:
-            yield f"order: {sent.text!r} was sent once and is there {texts[sent.text]} times"
-        if sent.item and not texts[sent.text] and not sent.may_be_cancelled:
+    for sent in evidence.kept:
+        count = texts[sent.written]
+        if count > 1:
+            yield f"order: {sent.text!r} was sent once and is there {count} times"
+        if sent.item and not count and not sent.may_be_cancelled:
             yield f"order: {sent.text!r} was acknowledged and is in no history"
 
 
@@ -140,7 +109,7 @@ def _effects(evidence: Evidence) -> Iterator[str]:
     for (name, _), count in runs.items():
         if name in ("once", "stuck", "checked", "asked") and count > 1:
             yield f"effect: {name} happened {count} times"
-        if name in ("keyed", "pure", "hold", "tell", "permit") and count > 1 + evidence.log.deaths:
+        if name in _REPEATED and count > 1 + evidence.log.deaths:
             yield f"effect: {name} ran {count} times"
     keys: dict[tuple[str, str], set[str]] = defaultdict(set)
     for effect in evidence.effects:
@@ -148,29 +117,6 @@ def _effects(evidence: Evidence) -> Iterator[str]:
     for (name, what), used in keys.items():
         if len(used) > 1:
             yield f"effect: {name} {what} ran with {len(used)} keys"
-
-
-def _posts(evidence: Evidence) -> Iterator[str]:
-    """What a tool posted arrived exactly once, if the tool's result says so."""
-    told = news = 0
-    for agent in evidence.agents.values():
-        for record in agent["records"]:
-            told += record["kind"] == "tool" and record["text"] == "told"
-            news += record["kind"] == "system" and record["text"] == "news"
-    if told != news or told != 1:
-        yield f"post: told {told} times, arrived {news} times"
-
-
-def _decisions(evidence: Evidence) -> Iterator[str]:
-    """What was allowed is held, and each call that waited for a decision has one result."""
-    for agent in evidence.agents.values():
-        if agent["channel"] not in ("permitted", "approved"):
-            continue
-        results = [r["status"] for r in agent["records"] if r["kind"] == "tool"]
-        if agent["channel"] == "permitted" and (agent["grants"], results) != (["@network"], ["ok"]):
-            yield f"decision: the grants are {agent['grants']} after {results}"
-        if agent["channel"] == "approved" and results not in (["ok"], ["unknown"]):
-            yield f"decision: the approved call ended as {results}"
 
 
 def _replies(evidence: Evidence) -> Iterator[str]:
@@ -183,10 +129,6 @@ def _replies(evidence: Evidence) -> Iterator[str]:
     repeats = len(evidence.deliveries) - len(texts)
     if repeats > evidence.log.deaths:
         yield f"reply: {repeats} repeats after {evidence.log.deaths} deaths"
-    written = sum(sent.channel == SWITCHED for sent in evidence.log.sent)
-    replies = len({d.key for d in evidence.deliveries if d.name == SWITCHED})
-    if written != replies:
-        yield f"reply: {replies} came to the chat that was switched, for {written} messages"
     for agent in evidence.agents.values():
         if agent["channel"] not in DELIVERED:
             continue
@@ -201,37 +143,6 @@ def _is_reply(record: Record) -> bool:
         return str(record["text"]).startswith("This could not be answered")
     is_answer = record["kind"] == "assistant"
     return is_answer and not any(part["type"] == "call" for part in record["parts"])
-
-
-def _commands(evidence: Evidence) -> Iterator[str]:
-    for agent_id in evidence.log.resets:
-        if not any(r["kind"] == "reset" for r in evidence.agents[agent_id]["records"]):
-            yield "command: a reset was acknowledged and is not recorded"
-    for agent_id, name in evidence.log.names.items():
-        if evidence.agents[agent_id]["name"] != name:
-            yield "command: a name was acknowledged and is not there"
-    for agent_id in evidence.log.deleted:
-        if agent_id in evidence.agents:
-            yield "command: an agent was deleted and is still there"
-
-
-def _schedules(evidence: Evidence) -> Iterator[str]:
-    """Each due time has exactly one item, and that one final fate."""
-    for name in evidence.log.schedules:
-        slots = evidence.slots.get(name)
-        if slots is None:
-            yield f"schedule: {name!r} was acknowledged and is gone"
-            continue
-        if [slot["status"] for slot in slots] != ["fired"] or slots[0].get("fate") != "answered":
-            yield f"schedule: {name!r} ended as {slots}"
-        told = [
-            record["item"]
-            for agent in evidence.agents.values()
-            for record in agent["records"]
-            if record["kind"] == "system" and record.get("origin") == name
-        ]
-        if told != [slot.get("itemId") for slot in slots]:
-            yield f"schedule: {name!r} was told {len(told)} times for {len(slots)} slots"
 
 
 def _rest(evidence: Evidence) -> Iterator[str]:

@@ -16,7 +16,8 @@ from retinue.engine.warm import AgentPatch
 from retinue.errors import NotFoundError, RetinueError
 from retinue.ids import LOCAL_OWNER
 from retinue.messages import encode_record
-from retinue.models.scripted import ScriptedModel
+from retinue.models.port import ModelRequest
+from retinue.models.scripted import Answer, ScriptedModel
 from retinue.stores.folders.comparing import compare
 from retinue.stores.port import AgentQuery
 from retinue.testing.verify.acting import (
@@ -24,10 +25,10 @@ from retinue.testing.verify.acting import (
     DELIVERED,
     SWITCHED,
     LogConnector,
-    TrialTools,
     reply,
+    trial_tools,
 )
-from retinue.testing.verify.leading import LEADER, LEADING, prepare_leading
+from retinue.testing.verify.part import Part
 
 OWNER = LOCAL_OWNER
 _SETTINGS = """\
@@ -35,6 +36,7 @@ model = "trial"
 [limits]
 retryMinimumSeconds = 0.01
 coalesceWindowMs = 20
+delegationTimeoutSeconds = 0.2
 """
 _DEFINITION = """\
 name = "{0}"
@@ -47,24 +49,30 @@ _SETTLING_SECONDS = 15.0
 _SOON = "in 0.05 seconds"
 
 
-def prepare(directory: Path) -> None:
-    """Write the project that trials run in."""
-    (directory / "agents").mkdir(parents=True)
-    (directory / "retinue.toml").write_text(_SETTINGS, encoding="utf-8")
-    for name in _DEFINITIONS:
-        text = _DEFINITION.format(name)
-        (directory / "agents" / f"{name}.toml").write_text(text, encoding="utf-8")
-    prepare_leading(directory)
+def prepare(directory: Path, part: Part) -> None:
+    """Write the project that trials of a part run in."""
+    common = {f"agents/{name}.toml": _DEFINITION.format(name) for name in _DEFINITIONS}
+    for name, text in {"retinue.toml": _SETTINGS, **common, **part.files}.items():
+        (directory / name).parent.mkdir(parents=True, exist_ok=True)
+        (directory / name).write_text(text, encoding="utf-8")
 
 
-async def serve(directory: Path, connection: socket.socket) -> None:
-    """Work until the client says to finish, or hangs up."""
+async def open_trial(directory: Path, part: Part) -> App:
+    def say(request: ModelRequest) -> Answer:
+        said = part.speak(request) if part.speak is not None else None
+        return reply(request) if said is None else said
+
     extras = Extras(
-        models={"trial": ScriptedModel(reply, name="trial")},
-        tools=TrialTools(directory),
-        connectors={CONNECTOR: LogConnector(directory)},
+        models={"trial": ScriptedModel(say, name="trial")},
+        tools=trial_tools(),
+        connectors={CONNECTOR: LogConnector()},
     )
-    app = await open_app(directory, {}, extras=extras)
+    return await open_app(directory, {}, extras=extras)
+
+
+async def serve(directory: Path, part: Part, connection: socket.socket) -> None:
+    """Work until the client says to finish, or hangs up."""
+    app = await open_trial(directory, part)
     reader, writer = await asyncio.open_connection(sock=connection, limit=2**24)
     desk = Desk(app)
     while not desk.is_finished and (line := await reader.readline()):
@@ -97,9 +105,30 @@ class Desk:
             silent=request["silent"],
             key=request["key"],
             sender=Sender(type="user", id="u", connector=CONNECTOR if request["chats"] else ""),
-            definition=LEADER if request["channel"] == LEADING else "helper",
+            definition=request["definition"],
         )
         return {"item": receipt.item.id, "agent": receipt.item.agent_id}
+
+    async def _create(self, request: dict[str, Any]) -> object:
+        descriptor = UserDescriptor(connector="web", user_id="u", channel_id=request["channel"])
+        agent = await self._app.engine.create(
+            OWNER, request["definition"], descriptor=descriptor, env=request["env"]
+        )
+        return agent.id
+
+    async def _wanted(self, request: dict[str, Any]) -> object:
+        """The request for variables that the agent's call left, while it is open."""
+        agent = await self._app.store.agent(OWNER, request["agent"])
+        return agent.state.deferred[0].id if agent.state.deferred else ""
+
+    async def _provide(self, request: dict[str, Any]) -> object:
+        return await self._app.engine.variables.provide(
+            OWNER, request["agent"], request["request"], request["values"]
+        )
+
+    async def _at_work(self, request: dict[str, Any]) -> object:
+        agent = await self._app.store.agent(OWNER, request["agent"])
+        return any(entry.lifecycle == "running" for entry in agent.state.children)
 
     async def _outcome(self, request: dict[str, Any]) -> object:
         outcome = await self._app.engine.outcome(
@@ -190,6 +219,7 @@ class Desk:
         store = self._app.store
         agent = await store.agent(OWNER, agent_id)
         records = await store.history(OWNER, agent_id, after=0, limit=100_000)
+        files = await self._app.trees.tree(agent_id).list(recursive=True)
         return {
             "id": agent.id,
             "name": agent.state.name,
@@ -199,6 +229,9 @@ class Desk:
             "parent": parent_of(agent.descriptor),
             "definition": agent.definition,
             "isSubagent": agent.state.child is not None,
+            "env": sorted(agent.state.env),
+            "deferred": len(agent.state.deferred),
+            "files": [file.path for file in files],
             "children": [(entry.reference, entry.lifecycle) for entry in agent.state.children],
             "channel": getattr(agent.descriptor, "channel_id", ""),
             "records": [msgspec.json.decode(encode_record(record)) for record in records],

@@ -7,7 +7,7 @@ import signal
 import socket
 import time
 import traceback
-from collections.abc import Sequence
+from collections.abc import Callable, Coroutine, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -18,12 +18,13 @@ from retinue.agents.fate import is_final
 from retinue.errors import RetinueError
 from retinue.failpoints import rearm
 from retinue.testing.verify.acting import RELEASED
-from retinue.testing.verify.child import serve
 from retinue.testing.verify.effects import EFFECTS, EffectLog
 
 _PATIENCE_SECONDS = 25.0
 _WAIT_SECONDS = 15.0
 REACHED = "reached-{}.log"
+Serve = Callable[[socket.socket], Coroutine[Any, Any, None]]
+"""what an engine's process does with its end of a connection"""
 ERRORS = "errors.log"
 
 
@@ -42,6 +43,7 @@ class Sent:
     text: str
     channel: str
     key: str | None
+    written: str  # the text as it is to be in the history
     silent: bool = False
     item: str | None = None  # None: never acknowledged
     agent: str | None = None
@@ -66,9 +68,12 @@ class Log:
 class Client:
     """Talks to one engine after the other, all on the same data."""
 
-    def __init__(self, directory: Path, kills: Sequence[str], *, logs_reached: bool) -> None:
+    def __init__(
+        self, directory: Path, kills: Sequence[str], *, serve: Serve, logs_reached: bool
+    ) -> None:
         self.log = Log()
         self.directory = directory
+        self._serve = serve
         self._kills = list(kills)
         self._logs_reached = logs_reached
         self._effects = EffectLog(directory / EFFECTS)
@@ -79,7 +84,7 @@ class Client:
 
     # -- what a script does
 
-    def post(
+    def post(  # noqa: PLR0913  what a person may say about a message, all by name
         self,
         channel: str,
         text: str,
@@ -88,6 +93,8 @@ class Client:
         silent: bool = False,
         chats: bool = False,
         may_be_cancelled: bool = False,
+        definition: str = "helper",
+        written: str | None = None,
     ) -> Sent:
         """Send a message; with a key, as often as it takes to be told that it is stored.
 
@@ -97,12 +104,13 @@ class Client:
             text=text,
             channel=channel,
             key=key,
+            written=text if written is None else written,
             silent=silent,
             may_be_cancelled=may_be_cancelled,
         )
         self.log.sent.append(sent)
         request = {"do": "post", "channel": channel, "text": text, "key": key}
-        request |= {"silent": silent, "chats": chats}
+        request |= {"silent": silent, "chats": chats, "definition": definition}
         answer = self.ask(request, again=key is not None)
         if answer is not None:
             sent.item, sent.agent = answer["item"], answer["agent"]
@@ -137,6 +145,14 @@ class Client:
                 return answer["awaits"]
             if time.monotonic() > end:
                 raise Stuck(f"{sent.text!r} never waited")
+            time.sleep(0.002)
+
+    def until_idle(self, sent: Sent) -> None:
+        """Wait until no child of the agent is at work."""
+        end = time.monotonic() + _PATIENCE_SECONDS
+        while self.command("at_work", sent):
+            if time.monotonic() > end:
+                raise Stuck(f"the children of {sent.channel!r} never rested")
             time.sleep(0.002)
 
     def release(self, what: str) -> None:
@@ -197,7 +213,8 @@ class Client:
         self._pid = os.fork()
         if self._pid == 0:
             ours.close()
-            _be_engine(self.directory, theirs, targets, str(path) if self._logs_reached else "")
+            rearm(targets, str(path) if self._logs_reached else "")
+            _be_engine(self.directory, self._serve(theirs))
         theirs.close()
         ours.settimeout(_PATIENCE_SECONDS)
         self._socket, self._buffer = ours, b""
@@ -222,13 +239,13 @@ class Client:
             return "without a word"
 
 
-def _be_engine(directory: Path, connection: socket.socket, targets: str, log: str) -> None:
+def _be_engine(directory: Path, serving: Coroutine[Any, Any, None]) -> None:
     """Never returns: the forked process is an engine from here on."""
     status = 70
     try:
-        rearm(targets, log)
+        os.chdir(directory)
         logging.disable(logging.WARNING)  # what a trial makes fail is no news
-        asyncio.run(serve(directory, connection))
+        asyncio.run(serving)
         status = 0
     except BaseException:  # noqa: BLE001  the last words of a process
         with (directory / ERRORS).open("a", encoding="utf-8") as file:

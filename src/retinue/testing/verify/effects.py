@@ -11,9 +11,9 @@ SENT = "sent.log"
 
 
 class Effect(Struct, frozen=True, kw_only=True):
-    """One run of a tool, or one reply that left."""
+    """One run of a tool or a hook, or one reply that left."""
 
-    name: str  # the tool, or the channel
+    name: str  # the tool, the hook, or the channel
     key: str  # the idempotency key
     text: str = ""
 
@@ -42,3 +42,8 @@ class EffectLog:
         except FileNotFoundError:
             return []
         return [_decoder.decode(line) for line in lines]
+
+
+def note(name: str, key: str, text: str) -> None:
+    """Say that it happened; an engine on trial works in the folder of its trial."""
+    EffectLog(Path(EFFECTS)).add(Effect(name=name, key=key, text=text))

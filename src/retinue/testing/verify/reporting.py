@@ -1,40 +1,95 @@
-"""The table that `retinue verify` prints."""
+"""What `retinue verify` prints: totals, each part, each kind of point, and what does not hold."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from msgspec import Struct
 
 from retinue.testing.verify.trial import Verdict
 
 
+class Tally(Struct, kw_only=True):
+    """Trials of one part, or of one kind of point."""
+
+    tried: int = 0
+    killed: int = 0  # where they were meant to be
+    failed: int = 0
+
+    def add(self, verdict: Verdict) -> None:
+        self.tried += 1
+        self.killed += verdict.deaths >= len(verdict.kills)
+        self.failed += bool(verdict.violations)
+
+
 def report(verdicts: Sequence[Verdict], seconds: float, seed: int) -> str:
     """Tell how many points of each kind were tried, and everything that does not hold."""
-    rows: dict[str, list[int]] = {}
+    kills = [verdict for verdict in verdicts if verdict.kills]
+    lines = [*_table("point", kills, _kind), "", *_table("part", kills, lambda v: v.part)]
     for verdict in verdicts:
-        name = " then ".join(kill.rpartition(":")[0] for kill in verdict.kills) or "no kill"
-        if len(verdict.kills) > 1:
-            name = "two deaths"
-        row = rows.setdefault(name, [0, 0, 0])
-        row[0] += 1
-        row[1] += verdict.deaths >= len(verdict.kills)
-        row[2] += bool(verdict.violations)
-    width = max(map(len, rows))
-    lines = [f"{'point':<{width}}  tried  reached  failed"]
-    lines += [
-        f"{name:<{width}}  {tried:>5}  {reached:>7}  {failed:>6}"
-        for name, (tried, reached, failed) in sorted(rows.items())
-    ]
-    failed = [verdict for verdict in verdicts if verdict.violations]
-    for verdict in failed:
-        lines += ["", f"killed at {' then '.join(verdict.kills) or 'no point'}:"]
-        lines += [f"  {violation}" for violation in verdict.violations]
-        lines += [f"  again: {reproduce(verdict, seed)}"]
-        if verdict.directory:
-            lines += [f"  data: {verdict.directory}"]
-    count = sum(len(verdict.violations) for verdict in failed)
-    lines += ["", f"{len(verdicts) - 1} kill points, {count} violations, {seconds:.0f} s", ""]
+        if verdict.violations:
+            lines += ["", f"{name_of(verdict)}:"]
+            lines += [f"  {violation}" for violation in verdict.violations]
+            lines += [f"  again: {reproduce(verdict, seed)}"]
+            lines += [f"  data: {verdict.directory}"] if verdict.directory else []
+    count = sum(len(verdict.violations) for verdict in verdicts)
+    lines += ["", f"{len(kills)} kill points, {count} violations, {seconds:.0f} s", ""]
     return "\n".join(lines)
+
+
+def facts(verdicts: Sequence[Verdict], seconds: float, seed: int) -> dict[str, Any]:
+    """The same as data."""
+    kills = [verdict for verdict in verdicts if verdict.kills]
+    failed = [verdict for verdict in verdicts if verdict.violations]
+    return {
+        "points": len(kills),
+        "killed": sum(verdict.deaths >= len(verdict.kills) for verdict in kills),
+        "violations": sum(len(verdict.violations) for verdict in failed),
+        "seconds": round(seconds, 1),
+        "parts": [
+            {"name": name, "points": tally.tried, "killed": tally.killed, "failed": tally.failed}
+            for name, tally in _tallies(kills, lambda v: v.part).items()
+        ],
+        "failed": [
+            {
+                "part": verdict.part,
+                "kills": list(verdict.kills),
+                "violations": list(verdict.violations),
+                "directory": verdict.directory,
+                "reproduce": reproduce(verdict, seed),
+            }
+            for verdict in failed
+        ],
+    }
+
+
+def name_of(verdict: Verdict) -> str:
+    return f"{verdict.part}, killed at {' then '.join(verdict.kills) or 'no point'}"
 
 
 def reproduce(verdict: Verdict, seed: int) -> str:
     words = "".join(f" --only {kill}" for kill in verdict.kills[:1])
     seeded = f" --seed {seed}" if seed else ""
-    return f"retinue verify{words}{seeded} --keep"
+    return f"retinue verify --part {verdict.part}{words}{seeded} --keep"
+
+
+def _kind(verdict: Verdict) -> str:
+    return "two deaths" if len(verdict.kills) > 1 else verdict.kills[0].rpartition(":")[0]
+
+
+def _tallies(verdicts: Sequence[Verdict], key: Callable[[Verdict], str]) -> dict[str, Tally]:
+    tallies: dict[str, Tally] = {}
+    for verdict in verdicts:
+        tallies.setdefault(key(verdict), Tally()).add(verdict)
+    return tallies
+
+
+def _table(title: str, verdicts: Sequence[Verdict], key: Callable[[Verdict], str]) -> Sequence[str]:
+    tallies = _tallies(verdicts, key)
+    width = max(map(len, [title, *tallies]))
+    return [
+        f"{title:<{width}}  tried  killed  failed",
+        *(
+            f"{name:<{width}}  {tally.tried:>5}  {tally.killed:>6}  {tally.failed:>6}"
+            for name, tally in sorted(tallies.items())
+        ),
+    ]

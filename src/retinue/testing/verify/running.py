@@ -1,74 +1,102 @@
 """Finds the points at which the engine can die, tries them, and tells what does not hold."""
 
 import os
-import subprocess
 import sys
 import time
 from collections.abc import Callable, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
-from queue import SimpleQueue
 from random import Random
-from types import TracebackType
 
 import msgspec
 
-from retinue.testing.verify.reporting import report, reproduce
-from retinue.testing.verify.trial import Task, Verdict
+from retinue.errors import UsageError
+from retinue.testing.verify.parts import PARTS
+from retinue.testing.verify.reporting import facts, report
+from retinue.testing.verify.trial import Task
+from retinue.testing.verify.workers import Workers
 
-_QUICK = 24
-_DEEP = 40
-_UNREACHABLE = "nothing:0"
+_QUICK = 40
+_DEEP = 80
+_EARLY = 40
+
+Point = tuple[str, str]
+"""A part, and where its engine is killed."""
 
 
 def run(  # noqa: PLR0913  the options of a command, all by name
     *,
+    parts: Sequence[str] = (),
     only: Sequence[str] = (),
     limit: int | None = None,
     seed: int = 0,
-    jobs: int = 2,
+    jobs: int | None = None,
     keep: bool = False,
     quick: bool = False,
     deep: bool = False,
     is_json: bool = False,
     write: Callable[[str], object] = sys.stdout.write,
 ) -> int:
-    """Try every kill point; gives 0 when everything holds, else 1."""
+    """Try every kill point of these parts, or of all; gives 0 when everything holds, else 1."""
     began = time.monotonic()
-    with Workers(jobs) as workers:
-        first = workers.try_out(Task(seed=seed, keeps=keep, logs_reached=True)).result()
-        points = chosen(first.reached[0] if first.reached else [], only, seed)
+    names = _known(parts)
+    told = None if is_json else write
+    with Workers(jobs or _enough()) as workers:
+        whole = [Task(part=name, seed=seed, keeps=keep, logs_reached=True) for name in names]
+        first = workers.try_all(whole, None)
+        points = chosen([(v.part, p) for v in first for p in v.reached[0]], only)
         if quick or limit is not None:
             points = sampled(points, limit or _QUICK, Random(seed))
-        tasks = [Task(kills=[point], seed=seed, keeps=keep) for point in points]
+        tasks = [Task(part=part, kills=[kill], seed=seed, keeps=keep) for part, kill in points]
         if deep:
             tasks += second_deaths(workers, points, seed, keep)
-        verdicts = [first, *workers.try_all(tasks, None if is_json else write)]
+        verdicts = [*first, *workers.try_all(tasks, told)]
     seconds = time.monotonic() - began
     if is_json:
-        write(msgspec.json.encode(_told(verdicts, seconds)).decode() + "\n")
+        write(msgspec.json.encode(facts(verdicts, seconds, seed)).decode() + "\n")
     else:
         write(report(verdicts, seconds, seed))
     return 1 if any(verdict.violations for verdict in verdicts) else 0
 
 
-def chosen(reached: Sequence[str], only: Sequence[str], seed: int) -> list[str]:
+def list_parts(*, is_json: bool = False, write: Callable[[str], object] = sys.stdout.write) -> int:
+    """Name the parts, with what each of them tries."""
+    if is_json:
+        listed = [{"name": part.name, "summary": part.summary} for part in PARTS.values()]
+        write(msgspec.json.encode(listed).decode() + "\n")
+    else:
+        width = max(map(len, PARTS))
+        write("".join(f"{part.name:<{width}}  {part.summary}\n" for part in PARTS.values()))
+    return 0
+
+
+def _known(parts: Sequence[str]) -> Sequence[str]:
+    for name in parts:
+        if name not in PARTS:
+            raise UsageError(f"there is no part {name!r}: {', '.join(PARTS)} are parts")
+    return list(dict.fromkeys(parts)) or list(PARTS)
+
+
+def _enough() -> int:
+    """A trial waits now and then, so that one more than there are cores keeps these busy."""
+    return (os.cpu_count() or 1) + 1
+
+
+def chosen(reached: Sequence[Point], only: Sequence[str]) -> list[Point]:
     """Give the points whose names hold one of the words; a whole name means just that point."""
-    del seed
     points = list(dict.fromkeys(reached))
     if not only:
         return points
-    exact = [point for point in points if point in only]
-    return exact or [point for point in points if any(word in point for word in only)]
+    exact = [point for point in points if point[1] in only]
+    return exact or [point for point in points if any(word in point[1] for word in only)]
 
 
-def sampled(points: Sequence[str], count: int, random: Random) -> list[str]:
+def sampled(points: Sequence[Point], count: int, random: Random) -> list[Point]:
     """Take some of each kind of point, the kinds in turn."""
-    kinds: dict[str, list[str]] = {}
-    for point in points:
-        kinds.setdefault(point.rpartition(":")[0], []).append(point)
+    kinds: dict[Point, list[Point]] = {}
+    for part, kill in points:
+        kinds.setdefault((part, kill.rpartition(":")[0]), []).append((part, kill))
     for of_kind in kinds.values():
         random.shuffle(of_kind)
-    taken: list[str] = []
+    taken: list[Point] = []
     order = list(kinds.values())
     random.shuffle(order)
     while len(taken) < count and any(order):
@@ -78,108 +106,19 @@ def sampled(points: Sequence[str], count: int, random: Random) -> list[str]:
     return taken
 
 
-def second_deaths(workers: "Workers", points: Sequence[str], seed: int, keep: bool) -> list[Task]:
+def second_deaths(workers: Workers, points: Sequence[Point], seed: int, keep: bool) -> list[Task]:
     """Choose points of the recovery from a first death, to die there again."""
     random = Random(seed)
-    first = sampled(points, _DEEP, random)
-    tasks = [Task(kills=[point], seed=seed, logs_reached=True) for point in first]
+    tasks = [
+        Task(part=part, kills=[kill], seed=seed, logs_reached=True)
+        for part, kill in sampled(points, _DEEP, random)
+    ]
     pairs: list[Task] = []
     for verdict in workers.try_all(tasks, None):
         if len(verdict.reached) > 1:
-            early = verdict.reached[1][:40]
+            early = [(verdict.part, kill) for kill in verdict.reached[1][:_EARLY]]
             pairs += [
-                Task(kills=[verdict.kills[0], point], seed=seed, keeps=keep)
-                for point in sampled(early, 3, random)
+                Task(part=verdict.part, kills=[verdict.kills[0], kill], seed=seed, keeps=keep)
+                for _, kill in sampled(early, 3, random)
             ]
     return pairs
-
-
-def _told(verdicts: Sequence[Verdict], seconds: float) -> dict[str, object]:
-    failed = [verdict for verdict in verdicts if verdict.violations]
-    return {
-        "points": len(verdicts) - 1,
-        "killed": sum(verdict.deaths > 0 for verdict in verdicts),
-        "violations": sum(len(verdict.violations) for verdict in failed),
-        "seconds": round(seconds, 1),
-        "failed": [
-            {
-                "kills": list(verdict.kills),
-                "violations": list(verdict.violations),
-                "directory": verdict.directory,
-                "reproduce": reproduce(verdict, 0),
-            }
-            for verdict in failed
-        ],
-    }
-
-
-class Workers:
-    """Processes that run trials, each one after the other."""
-
-    def __init__(self, jobs: int) -> None:
-        environment = {k: v for k, v in os.environ.items() if not k.startswith("RETINUE_")}
-        environment["RETINUE_FAILPOINTS"] = _UNREACHABLE
-        self._idle: SimpleQueue[subprocess.Popen[bytes]] = SimpleQueue()
-        self._processes = [
-            subprocess.Popen(
-                [sys.executable, "-m", "retinue.testing.verify.worker"],
-                stdin=subprocess.PIPE,
-                stdout=subprocess.PIPE,
-                env=environment,
-            )
-            for _ in range(jobs)
-        ]
-        for process in self._processes:
-            self._idle.put(process)
-        self._pool = ThreadPoolExecutor(jobs)
-
-    def __enter__(self) -> "Workers":
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        self._pool.shutdown(cancel_futures=True)
-        for process in self._processes:
-            assert process.stdin is not None
-            assert process.stdout is not None
-            process.stdin.close()
-            process.wait()
-            process.stdout.close()
-
-    def try_out(self, task: Task) -> "Future[Verdict]":
-        return self._pool.submit(self._try_out, task)
-
-    def try_all(
-        self, tasks: Sequence[Task], write: Callable[[str], object] | None
-    ) -> list[Verdict]:
-        """Try all of them, and say from time to time how far it got."""
-        futures = [self.try_out(task) for task in tasks]
-        verdicts: list[Verdict] = []
-        for number, future in enumerate(futures, start=1):
-            verdict = future.result()
-            verdicts.append(verdict)
-            if write is not None and verdict.violations:
-                write(f"{' then '.join(verdict.kills)}: {'; '.join(verdict.violations)}\n")
-            if write is not None and number % 50 == 0:
-                write(f"{number} of {len(tasks)} kill points tried\n")
-        return verdicts
-
-    def _try_out(self, task: Task) -> Verdict:
-        process = self._idle.get()
-        try:
-            assert process.stdin is not None
-            assert process.stdout is not None
-            process.stdin.write(msgspec.json.encode(task) + b"\n")
-            process.stdin.flush()
-            line = process.stdout.readline()
-            if not line:
-                return Verdict(
-                    kills=task.kills, deaths=0, violations=["the worker died"], seconds=0
-                )
-            return msgspec.json.decode(line, type=Verdict)
-        finally:
-            self._idle.put(process)

@@ -1,20 +1,23 @@
-"""One trial: play the script, die where it was told to, go on, and judge what is left."""
+"""One trial: play a part, die where it was told to, go on, and judge what is left."""
 
 import os
 import shutil
 import tempfile
 import time
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 
 from msgspec import Struct
 
 from retinue.errors import RetinueError
-from retinue.testing.verify.checking import Evidence, violations
-from retinue.testing.verify.child import prepare
+from retinue.testing.verify.checking import violations
+from retinue.testing.verify.child import prepare, serve
 from retinue.testing.verify.client import REACHED, Client, Stuck
 from retinue.testing.verify.effects import EFFECTS, SENT, EffectLog
-from retinue.testing.verify.script import items_of, play
+from retinue.testing.verify.evidence import Evidence
+from retinue.testing.verify.part import Part
+from retinue.testing.verify.parts import PARTS
 
 _ROOM_BYTES = 200_000_000
 
@@ -22,6 +25,7 @@ _ROOM_BYTES = 200_000_000
 class Task(Struct, frozen=True, kw_only=True):
     """What to try: `kills` names the point of the first death, then of the next one."""
 
+    part: str
     kills: Sequence[str] = ()
     seed: int = 0
     keeps: bool = False  # the data, when something does not hold
@@ -31,6 +35,7 @@ class Task(Struct, frozen=True, kw_only=True):
 class Verdict(Struct, frozen=True, kw_only=True):
     """How a trial ended."""
 
+    part: str
     kills: Sequence[str]
     deaths: int
     violations: Sequence[str]
@@ -42,14 +47,21 @@ class Verdict(Struct, frozen=True, kw_only=True):
 def try_out(task: Task) -> Verdict:
     began = time.monotonic()
     directory = Path(tempfile.mkdtemp(prefix="retinue-verify-", dir=_place()))
-    client = Client(directory, task.kills, logs_reached=task.logs_reached)
+    part = PARTS[task.part]
+    client = Client(
+        directory,
+        task.kills,
+        serve=partial(serve, directory, part),
+        logs_reached=task.logs_reached,
+    )
     found: list[str] = []
     is_kept = False
     try:
-        prepare(directory)
-        found = _played(client, task.seed)
+        prepare(directory, part)
+        found = _played(client, part, task.seed)
         is_kept = bool(found) and task.keeps
         return Verdict(
+            part=task.part,
             kills=task.kills,
             deaths=client.log.deaths,
             violations=found,
@@ -63,12 +75,13 @@ def try_out(task: Task) -> Verdict:
             shutil.rmtree(directory, ignore_errors=True)
 
 
-def _played(client: Client, seed: int) -> list[str]:
-    """Play the script to its end and give what does not hold."""
+def _played(client: Client, part: Part, seed: int) -> list[str]:
+    """Play the part to its end and give what does not hold."""
     directory = client.directory
     try:
-        play(client, seed)
-        told = client.ask({"do": "finish", "items": items_of(client.log.sent)})
+        part.play(client, seed)
+        items = [sent.item for sent in client.log.sent if sent.item is not None]
+        told = client.ask({"do": "finish", "items": items})
     except (Stuck, RetinueError) as error:
         return [f"stuck: {error}"]
     return violations(
@@ -78,7 +91,8 @@ def _played(client: Client, seed: int) -> list[str]:
             effects=EffectLog(directory / EFFECTS).read(),
             deliveries=EffectLog(directory / SENT).read(),
             database=directory / ".retinue" / "retinue.db",
-        )
+        ),
+        part.judges,
     )
 
 

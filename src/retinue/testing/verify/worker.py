@@ -4,19 +4,36 @@ A process of its own, without threads, because it forks the engines; and armed f
 failpoints are bound when modules are imported.
 """
 
+import asyncio
+import gc
 import sys
+import tempfile
+from pathlib import Path
 
 import msgspec
 
+from retinue.testing.verify.child import open_trial, prepare
+from retinue.testing.verify.parts import PARTS
 from retinue.testing.verify.trial import Task, try_out
 
 
 def main() -> None:
+    asyncio.run(_warm_up())
+    gc.freeze()  # what is shared with the engines stays shared
     decoder = msgspec.json.Decoder(Task)
     for line in sys.stdin.buffer:
         verdict = try_out(decoder.decode(line))
         sys.stdout.buffer.write(msgspec.json.encode(verdict) + b"\n")
         sys.stdout.buffer.flush()
+
+
+async def _warm_up() -> None:
+    """Load what every engine loads, once for all that are forked; its threads end with it."""
+    with tempfile.TemporaryDirectory(prefix="retinue-verify-") as name:
+        part = next(iter(PARTS.values()))
+        prepare(Path(name), part)
+        app = await open_trial(Path(name), part)
+        await app.close()
 
 
 if __name__ == "__main__":

@@ -1,0 +1,32 @@
+"""The parts of the proof, in the order in which they are tried."""
+
+from collections.abc import Mapping
+
+from retinue.testing.verify.part import Part
+from retinue.testing.verify.parts.delegation import DELEGATION
+from retinue.testing.verify.parts.hooks import HOOKING
+from retinue.testing.verify.parts.messages import MESSAGES
+from retinue.testing.verify.parts.people import PEOPLE
+from retinue.testing.verify.parts.sides import SIDES
+from retinue.testing.verify.parts.sub_prompts import SUB_PROMPTS
+from retinue.testing.verify.parts.subagents import HANDOFF, SUBAGENTS
+from retinue.testing.verify.parts.tools import TOOLS
+from retinue.testing.verify.parts.variables import VARIABLES
+
+PARTS: Mapping[str, Part] = {
+    part.name: part
+    for part in (
+        MESSAGES,
+        TOOLS,
+        PEOPLE,
+        DELEGATION,
+        SIDES,
+        SUBAGENTS,
+        HANDOFF,
+        VARIABLES,
+        SUB_PROMPTS,
+        HOOKING,
+    )
+}
+
+__all__ = ["PARTS"]

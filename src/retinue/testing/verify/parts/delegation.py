@@ -1,0 +1,93 @@
+"""Agents that ask others: every way in which a delegation ends."""
+
+from collections.abc import Iterator
+
+from retinue.errors import RetinueError
+from retinue.testing.verify.client import Client
+from retinue.testing.verify.evidence import Evidence, Record, Told, results_of
+from retinue.testing.verify.part import Part
+
+_LONG = "k-long"
+_JOBS = {
+    "asking": 5,
+    "asking-later": 1,
+    "asking-later-2": 1,
+    "asking-long": 1,
+    "withdrawing": 1,
+    "ending": 1,
+}
+
+
+def ask_too_long(client: Client) -> None:
+    """A job that outlasts the time that there is for it; the last step waits for it."""
+    client.post("asking-long", "ask worker sync 0 create use hold:long", key=_LONG)
+
+
+def ask(client: Client) -> None:
+    """Every way in which a delegation ends by itself."""
+    client.wait(client.post("asking", "ask worker sync 30 create a quick job", key="k-ask"))
+    chain = "ask worker sync 30 create ask expert sync 30 latest-or-create a deep job"
+    client.wait(client.post("asking", chain, key="k-ask-chain"))
+    pair = "ask worker sync 30 create one half + expert sync 30 latest-or-create other half"
+    client.wait(client.post("asking", pair, key="k-ask-pair"))
+    client.wait(client.post("asking", "ask worker sync 30 create hopeless job", key="k-ask-bad"))
+
+
+def ask_later(client: Client) -> None:
+    first = client.post("asking-later", "ask worker async 0 create a slow job", key="k-later")
+    client.wait(first)
+    again = "ask worker async 0 create hopeless errand"
+    client.wait(client.post("asking-later-2", again, key="k-later-bad"))
+
+
+def withdraw(client: Client) -> None:
+    text = "ask worker sync 30 create ask expert sync 30 create use stuck:withdrawn"
+    sent = client.post("withdrawing", text, key="k-withdraw", may_be_cancelled=True)
+    client.until_effect("withdrawn", sent)
+    client.command("stop", sent)
+    client.wait(sent)
+
+
+def terminate(client: Client) -> None:
+    text = "ask worker sync 30 create use stuck:ended"
+    sent = client.post("ending", text, key="k-end")
+    client.until_effect("ended", sent)
+    for awaited in client.until_waiting(sent):
+        try:
+            client.ask({"do": "terminate", "agent": awaited})
+        except RetinueError as error:
+            if not error.message.startswith("terminated"):
+                raise
+    client.wait(sent)
+
+
+def background(client: Client) -> None:
+    client.wait(client.post("starting", "start errand", key="k-start"))
+
+
+def let_go(client: Client) -> None:
+    for sent in client.log.sent:
+        if sent.key == _LONG:
+            client.wait(sent)
+    client.release("long")
+
+
+def asked(evidence: Evidence) -> Iterator[str]:
+    """Each job was asked for once, and has one result."""
+    for channel, due in _JOBS.items():
+        results = [record for agent in evidence.at(channel) for record in _asked(agent)]
+        if len(results) != due:
+            yield f"delegation: {channel!r} has {len(results)} results for {due} jobs"
+
+
+def _asked(agent: Told) -> Iterator[Record]:
+    return results_of(agent, "agents_message")
+
+
+DELEGATION = Part(
+    name="delegation",
+    summary="agents that ask others: sync, async, in chains, too long, withdrawn, terminated",
+    steps=(ask_too_long, ask, ask_later, withdraw, terminate, background),
+    last=let_go,
+    judges=(asked,),
+)
