@@ -40,6 +40,7 @@ class ChildEntry(Struct, frozen=True, kw_only=True, rename="camel", omit_default
     thread_name: str = ""
     spawn_group_id: str = ""  # the response whose calls made it and its siblings
     receives: SideName = "side_a"
+    side: SideName = "side_a"  # whose it is, where the parent has two
     parent_communication: ParentCommunication = "implicit"
     lifecycle: ChildLifecycle = "running"
     status_text: str = ""
@@ -96,9 +97,10 @@ def _updated(entry: ChildEntry, update: ChildUpdate) -> ChildEntry:
     )
 
 
-def registry_text(entries: Sequence[ChildEntry]) -> str:
-    """What the parent's model is told; empty when it can address nobody."""
-    shown = sorted((e for e in entries if e.is_addressable), key=lambda entry: entry.created_at)
+def registry_text(entries: Sequence[ChildEntry], side: SideName) -> str:
+    """What the model on a side of the parent is told; empty when it can address nobody."""
+    own = (entry for entry in entries if entry.is_addressable and entry.side == side)
+    shown = sorted(own, key=lambda entry: entry.created_at)
     if not shown:
         return ""
     lines = [_line(entry) for entry in shown]

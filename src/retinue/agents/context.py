@@ -79,9 +79,7 @@ class Context:
                 self._take(record)
             case SystemRecord():
                 self._since_summary.append(record)
-                if not record.to or record.to == self.side:
-                    self._close()
-                    self._say([TextContent(text=framed(record)), *file_content(record.files)])
+                self._inform(record)
             case AssistantRecord():
                 self._since_summary.append(record)
                 if self.side and record.side and record.side != self.side:
@@ -121,6 +119,15 @@ class Context:
             self._recall(record.text)
         else:
             self._say(user_content(record.text, record.files))
+
+    def _inform(self, record: SystemRecord) -> None:
+        """Take a system message; of one for the other side only the files are seen."""
+        content = file_content(record.files)
+        if not self.side or record.to in ("", self.side):
+            content.insert(0, TextContent(text=framed(record)))
+        if content:
+            self._close()
+            self._say(content)
 
     def _hear(self, record: AssistantRecord) -> None:
         """Take the other side's words; its silence is nothing."""

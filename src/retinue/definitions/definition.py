@@ -1,7 +1,7 @@
 """The definition: the one template that agents are made from."""
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Literal
 
 from retinue.definitions.prompt import ModelOptions, Variable
@@ -138,6 +138,15 @@ class Definition:
         yield "side_a", self.side_a
         if self.side_b is not None:
             yield "side_b", self.side_b
+
+    def switched(self, name: SideName, on: frozenset[str]) -> "Definition":
+        """The same with only those entries in a side's prompt that these variables have on."""
+        side = self.side(name)
+        prompt = side.prompt.switched(on)
+        if prompt is side.prompt:
+            return self
+        side = replace(side, prompt=prompt)
+        return replace(self, side_a=side) if name == "side_a" else replace(self, side_b=side)
 
     def side(self, name: SideName) -> Side:
         side = self.side_a if name == "side_a" else self.side_b

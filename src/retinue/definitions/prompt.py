@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Literal, cast
 
 from retinue.definitions.subagent import SubagentConfig
@@ -128,6 +128,18 @@ class Prompt:
         """What a call of it may be given by name."""
         named = (self.required_schema or {}).get("properties")
         return frozenset(cast("Mapping[str, object]", named) if isinstance(named, Mapping) else ())
+
+    @property
+    def gates(self) -> frozenset[str]:
+        """The variables that switch entries on."""
+        return frozenset(entry.optional for entry in self.tools or () if entry.optional)
+
+    def switched(self, on: frozenset[str]) -> "Prompt":
+        """The same with only those entries that these variables have on."""
+        if not self.gates:
+            return self
+        kept = (e for e in self.tools or () if e.optional is None or e.optional in on)
+        return replace(self, tools=tuple(kept))
 
     def lists(self, tool: str) -> bool:
         """Tell whether a model with this prompt may be offered a tool of this name."""

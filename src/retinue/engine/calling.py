@@ -165,7 +165,9 @@ class ModelCaller:
         system = await self._equipment.system(warm, plan)
         closing = await self._equipment.closing(warm, plan) if plan.artifacts else ""
         if warm.state.children:
-            closing = with_registry(closing, warm.state.children)
+            closing = with_registry(
+                closing, warm.state.children, turn.side if turn is not None else "side_a"
+            )
         if hooks is not None:
             system = await self._hooks.system(warm, hooks, system)
             messages = await self._hooks.messages(warm, hooks, messages)

@@ -358,7 +358,7 @@ class Engine:
     async def tools_of(self, owner: OwnerId, agent_id: AgentId) -> Sequence[Tool]:
         """The tools that this agent may call."""
         agent = await self.store.agent(owner, agent_id)
-        return await self._runner.equipment.tools_of(agent.definition)
+        return await self._runner.equipment.tools_of(agent.definition, agent)
 
     # -- working
 

@@ -4,22 +4,14 @@ from collections.abc import Mapping
 from functools import cache
 from typing import Any
 
-from retinue.definitions.definition import Definition
 from retinue.definitions.prompt import HandoffEntry, Prompt, SubPromptEntry
-from retinue.definitions.subagent import SubagentConfig, is_switched_on
+from retinue.definitions.subagent import SubagentConfig
 from retinue.engine.stopping import as_text, paths_in
 from retinue.messages import FileReference, clean_text
 from retinue.tools.json_schema import Validate, validator
 from retinue.tools.port import AgentFiles
 
 CallableEntry = HandoffEntry | SubPromptEntry | SubagentConfig
-
-
-def is_on(optional: str | None, definition: Definition, prompt: Prompt) -> bool:
-    """Whether an entry is there; one that depends on a variable is as that says."""
-    if optional is None:
-        return True
-    return is_switched_on({**prompt.env, **definition.env}.get(optional))
 
 
 def parameters_of(prompt: Prompt, entry: CallableEntry) -> Mapping[str, Any]:

@@ -13,6 +13,7 @@ from typing import Literal, Protocol
 from retinue.agents.state import AgentState
 from retinue.definitions.definition import Definition
 from retinue.definitions.prompt import Prompt, Variable
+from retinue.definitions.subagent import is_switched_on
 from retinue.errors import RetinueError, UsageError
 from retinue.ids import AgentId, OwnerId
 from retinue.settings.secrets import Secret
@@ -203,6 +204,16 @@ class Variables:
         if name in self.definition.env:
             return "agent"
         return "prompt" if name in self.prompt.env else None
+
+    def on(self, gates: Iterable[str]) -> frozenset[str]:
+        """Those variables of optional entries that switch theirs on; an unreadable one does not."""
+        return frozenset(name for name in gates if is_switched_on(self._readable(name)))
+
+    def _readable(self, name: str) -> str | None:
+        try:
+            return self.get(name)
+        except RetinueError:
+            return None
 
     def check(self, variables: Iterable[Variable], needed_by: str) -> None:
         """Raise `UsageError` that names the required ones which have no value."""

@@ -15,11 +15,11 @@ from retinue.definitions.declared import HookSet
 from retinue.definitions.subagent import SideName
 from retinue.engine.actions import Pressure, Rules
 from retinue.engine.compaction import WARNING, pressure_of
-from retinue.engine.environment import Environment
+from retinue.engine.environment import Environment, Holder
 from retinue.engine.following import Following
 from retinue.engine.limits import Limits
 from retinue.engine.prompting.closing import MOST_ITEMS, closing_text, items_now, panels_now
-from retinue.engine.prompting.planning import Plan, Planner
+from retinue.engine.prompting.planning import USUAL, Case, Plan, Planner
 from retinue.engine.prompting.sections import Section, joined
 from retinue.engine.prompting.sources import Artifacts
 from retinue.engine.roster import WRITING_TOOL, Roster
@@ -69,12 +69,23 @@ class Equipment:
     def plan(self, warm: Warm) -> Plan:
         side: SideName = warm.state.turn.side if warm.state.turn is not None else "side_a"
         plan = self._planner.plan(warm.definition, side, self.tools)
+        if plan.gates or warm.state.children:
+            plan = self._suited(plan, warm, side)
         if plan.variables or (plan.arguments and warm.state.arguments):
             texts = self._texts(warm, plan) if plan.variables else None
             plan = self._planner.told(plan, warm.state.arguments, texts)
         warm.overhead = plan.overhead + warm.own_overhead
         warm.look_as(side if plan.is_dual else "")
         return plan
+
+    def _suited(self, plan: Plan, holder: Holder, side: SideName) -> Plan:
+        """The plan as this agent's variables and subagents have it."""
+        variables = self._environment.of(holder, plan.definition, plan.side.prompt)
+        case = Case(
+            on=variables.on(plan.gates),
+            has_children=any(e.is_addressable and e.side == side for e in holder.state.children),
+        )
+        return plan if case == USUAL else self._planner.plan_for(plan, side, self.tools, case)
 
     def hooks(self, warm: Warm) -> HookSet | None:
         """The hooks of the side whose turn it is; none, while a definition cannot be used."""
@@ -94,13 +105,16 @@ class Equipment:
         shown = (one.name for one in plan.variables if one.name in prompt.placeholders)
         return {name: clean_text(variables.get(name) or "") for name in shown}
 
-    async def plan_of(self, definition: str, side: SideName = "side_a") -> Plan:
-        """The plan of a definition, for whoever is no step of an agent."""
+    async def plan_of(
+        self, definition: str, side: SideName = "side_a", holder: Holder | None = None
+    ) -> Plan:
+        """The plan of a definition, or of an agent of it, for whoever is no step of an agent."""
         await self.refresh()
-        return self._planner.plan(definition, side, self.tools)
+        plan = self._planner.plan(definition, side, self.tools)
+        return plan if holder is None else self._suited(plan, holder, side)
 
-    async def tools_of(self, definition: str) -> Sequence[Tool]:
-        return list((await self.plan_of(definition)).tools.values())
+    async def tools_of(self, definition: str, holder: Holder | None) -> Sequence[Tool]:
+        return list((await self.plan_of(definition, holder=holder)).tools.values())
 
     def knows(self, definition: str) -> bool:
         try:

@@ -14,7 +14,8 @@ from retinue.definitions.catalog import Catalog
 from retinue.definitions.definition import Definition
 from retinue.definitions.prompt import HandoffEntry
 from retinue.definitions.subagent import SideName
-from retinue.engine.entries import checked_by, first_files, first_words, is_on, parameters_of
+from retinue.engine.entries import checked_by, first_files, first_words, parameters_of
+from retinue.engine.prompting.planning import Case
 from retinue.engine.tooling import CallContext
 from retinue.engine.warm import Draft, Warm
 from retinue.errors import NotFoundError
@@ -28,11 +29,11 @@ class Handoffs:
     def __init__(self, catalog: Catalog) -> None:
         self._catalog = catalog
 
-    def __call__(self, definition: Definition, side: SideName) -> Mapping[str, Tool]:
+    def __call__(self, definition: Definition, side: SideName, _case: Case) -> Mapping[str, Tool]:
         prompt = definition.side(side).prompt
         tools: dict[str, Tool] = {}
         for entry in prompt.tools or ():
-            if isinstance(entry, HandoffEntry) and is_on(entry.optional, definition, prompt):
+            if isinstance(entry, HandoffEntry):
                 try:
                     target = self._catalog.definition(entry.key)
                 except NotFoundError:

@@ -28,7 +28,7 @@ from retinue.tools.results import as_plain
 
 logger = logging.getLogger(__name__)
 
-PlanOf = Callable[[str, SideName], Awaitable[Plan]]
+PlanOf = Callable[[str, SideName, Agent], Awaitable[Plan]]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -101,7 +101,7 @@ class Operations:
         agent = await self._store.agent(owner, agent_id)
         if agent.lifecycle != "active":
             raise TerminatedError("the agent has ended")
-        plan = await self._plan_of(agent.definition, side)
+        plan = await self._plan_of(agent.definition, side, agent)
         refused = denial(plan, name, plan.known.get(name), call="")
         if refused is not None:
             await self._store.note(owner, agent_id, refused.line)

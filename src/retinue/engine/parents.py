@@ -29,6 +29,7 @@ def said_post(
         sender=Sender(type="agent", id=child),
         trail=trail,
         to_side=terms.parent_side,
+        child=ChildUpdate(reference=child),
     )
     item = NewItem(id=new_item_id(), kind="system", body=body, admitted_at=at)
     return Post(to=terms.parent, item=item, owner=owner)

@@ -59,7 +59,7 @@ def record_of(item: Item) -> KnownRecord:
         origin=origin,
         silent=item.silent,
         files=body.files,
-        to="" if body.to_side == "side_a" else body.to_side,
+        to=body.to_side if body.child is not None or body.to_side != "side_a" else "",
     )
 
 

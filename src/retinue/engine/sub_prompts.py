@@ -5,7 +5,7 @@ a crash; one with tools is never run twice, since the model might call others th
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, cast
 
 import msgspec
@@ -19,9 +19,9 @@ from retinue.definitions.prompt import FunctionEntry, Prompt, SubPromptEntry
 from retinue.definitions.scoping import effective
 from retinue.definitions.subagent import SideName
 from retinue.engine.asking import ask, with_images
-from retinue.engine.entries import checked_by, first_files, first_words, is_on, parameters_of
+from retinue.engine.entries import checked_by, first_files, first_words, parameters_of
 from retinue.engine.limits import Limits
-from retinue.engine.prompting.planning import spec_of
+from retinue.engine.prompting.planning import Case, spec_of
 from retinue.engine.prompting.sections import tools_section
 from retinue.engine.stopping import as_text
 from retinue.engine.tooling import CallContext
@@ -56,11 +56,11 @@ class SubPrompts:
         self._default_model = default_model
         self._limits = limits
 
-    def __call__(self, definition: Definition, side: SideName) -> Mapping[str, Tool]:
+    def __call__(self, definition: Definition, side: SideName, _case: Case) -> Mapping[str, Tool]:
         caller = definition.side(side).prompt
         tools: dict[str, Tool] = {}
         for entry in caller.tools or ():
-            if isinstance(entry, SubPromptEntry) and is_on(entry.optional, definition, caller):
+            if isinstance(entry, SubPromptEntry):
                 try:
                     prompt = self._catalog.prompt(entry.key)
                 except NotFoundError:
@@ -187,6 +187,8 @@ def _offered(call: CallContext, prompt: Prompt) -> Mapping[str, Tool]:
     definition = call.plan.definition
     listed = None
     if prompt.tools is not None:
+        prompt = prompt.switched(replace(call.variables, prompt=prompt).on(prompt.gates))
+        assert prompt.tools is not None  # as before
         listed = {entry.name for entry in prompt.tools if isinstance(entry, FunctionEntry)}
     return {
         tool.name: tool

@@ -55,7 +55,6 @@ class CallContext(Struct, kw_only=True):
     state: AgentState
     plan: Plan
     tool: str  # its name
-    tools: Mapping[str, Tool]  # all there are
     environment: Environment
     posts: list[Post] = []
     creates: list[NewAgent] = []
@@ -204,7 +203,7 @@ class Tooling:
         if refusal is not None:
             return refusal
         assert tool is not None  # a call without a tool was refused
-        context = self._context(warm, plan, call, tools, show)
+        context = self._context(warm, plan, call, show)
         finished = await self._outcome(tool, context, call, is_in_doubt)
         output = finished.output
         if finished.pending is not None:
@@ -295,7 +294,6 @@ class Tooling:
         warm: Warm,
         plan: Plan,
         call: CallPart,
-        tools: Mapping[str, Tool],
         show: Callable[[str], None],
     ) -> CallContext:
         turn = warm.state.turn
@@ -316,7 +314,6 @@ class Tooling:
             state=warm.state,
             plan=plan,
             tool=call.name,
-            tools=tools,
             environment=self._environment,
             show=show,
             clock=self._clock,

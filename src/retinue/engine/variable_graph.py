@@ -7,22 +7,24 @@ from retinue.definitions.catalog import Catalog
 from retinue.definitions.definition import Definition
 from retinue.definitions.prompt import FunctionEntry, Prompt, SubPromptEntry, Variable
 from retinue.definitions.scoping import effective
-from retinue.definitions.subagent import is_switched_on
 from retinue.errors import NotFoundError
+from retinue.tools.packages import visible_tools
 from retinue.tools.port import Tool
 
-Value = Callable[[str], str | None]
+Gates = Callable[[Definition, Prompt], frozenset[str]]
+"""Those variables that switch entries of a prompt on."""
 
 
 def scoped_variables(
-    definition: Definition, catalog: Catalog, tools: Mapping[str, Tool], value: Value
+    definition: Definition, catalog: Catalog, tools: Mapping[str, Tool], gates: Gates
 ) -> tuple[Variable, ...]:
     """Every variable of a child's graph that the child has to be given for itself.
 
-    The graph is the definition with its sides' prompts, their tools, and the prompts and agents
-    that these call in turn; branches whose `optional` variable is off are left out.
+    The graph is the definition with its sides' prompts, their tools and what these use, and the
+    prompts and agents that they call in turn; branches whose `optional` variable is off are left
+    out.
     """
-    walk = _Walk(catalog=catalog, tools=tools, value=value)
+    walk = _Walk(catalog=catalog, tools=tools, gates=gates)
     found: dict[str, Variable] = {}
     for variable in walk.definition(definition):
         if variable.is_scoped:
@@ -33,10 +35,10 @@ def scoped_variables(
 
 
 def all_variables(
-    definition: Definition, catalog: Catalog, tools: Mapping[str, Tool], value: Value
+    definition: Definition, catalog: Catalog, tools: Mapping[str, Tool], gates: Gates
 ) -> tuple[Variable, ...]:
     """Every variable that an agent of this definition may come to need, each once."""
-    walk = _Walk(catalog=catalog, tools=tools, value=value, follows_agents=False)
+    walk = _Walk(catalog=catalog, tools=tools, gates=gates, follows_agents=False)
     found: dict[str, Variable] = {}
     for variable in walk.definition(definition):
         known = found.get(variable.name)
@@ -49,7 +51,7 @@ def all_variables(
 class _Walk:
     catalog: Catalog
     tools: Mapping[str, Tool]
-    value: Value
+    gates: Gates
     follows_agents: bool = True
     seen: set[str] = field(default_factory=set[str])
 
@@ -68,20 +70,29 @@ class _Walk:
             return
         self.seen.add(place)
         yield from prompt.variables
+        tools = visible_tools(definition.home, self.tools)
         if prompt.tools is None:
-            for tool in effective(definition.tool_scope, self.tools.values()):
+            for tool in effective(definition.tool_scope, tools.values()):
                 yield from tool.variables
             return
-        for entry in prompt.tools:
-            if entry.optional and not is_switched_on(self.value(entry.optional)):
-                continue
+        on = self.gates(definition, prompt) if prompt.gates else frozenset[str]()
+        for entry in prompt.switched(on).tools or ():
             if isinstance(entry, FunctionEntry):
-                tool = self.tools.get(entry.name)
-                yield from tool.variables if tool is not None else ()
+                yield from self._tool(entry.name, tools)
             elif isinstance(entry, SubPromptEntry):
-                yield from self._named_prompt(entry.name, definition)
+                yield from self._named_prompt(entry.key, definition)
             elif self.follows_agents:
-                yield from self._named_definition(entry.name)
+                yield from self._named_definition(entry.key)
+
+    def _tool(self, name: str, tools: Mapping[str, Tool]) -> Iterator[Variable]:
+        """What a tool needs, and the tools that it says it uses."""
+        waiting, seen = [name], set[str]()
+        while waiting:
+            tool = tools.get(waiting.pop())
+            if tool is not None and tool.name not in seen:
+                seen.add(tool.name)
+                waiting += tool.uses
+                yield from tool.variables
 
     def _named_prompt(self, name: str, definition: Definition) -> Iterator[Variable]:
         try:

@@ -14,7 +14,7 @@ from retinue.definitions.prompt import Variable
 from retinue.engine.environment import Environment, Scope, Variables, check_name, check_room
 from retinue.engine.following import Following
 from retinue.engine.subagents.deferring import Deferred, open_deferral
-from retinue.engine.variable_graph import all_variables, scoped_variables
+from retinue.engine.variable_graph import Gates, all_variables, scoped_variables
 from retinue.engine.warm import AgentPatch, Change, Order, Provide
 from retinue.errors import NotFoundError, RetinueError, UsageError
 from retinue.ids import AgentId, OwnerId, RequestId
@@ -99,7 +99,7 @@ class VariableOffice:
         declared: Mapping[str, Variable] = {}
         if definition is not None and variables is not None:
             tools = await self._toolbox.tools()
-            found = all_variables(definition, self._catalog, tools, variables.get)
+            found = all_variables(definition, self._catalog, tools, self._gates(agent))
             declared = {one.name: one for one in found}
         names = sorted({*declared, *agent.state.env})
         return [_view(name, declared.get(name), _scope(variables, agent, name)) for name in names]
@@ -185,12 +185,17 @@ class VariableOffice:
                     await self._change(child, passed)
 
     async def _scoped(self, child: Agent) -> frozenset[str]:
-        definition, variables = await self._known(child)
-        if definition is None or variables is None:
+        definition, _ = await self._known(child)
+        if definition is None:
             return frozenset()
         tools = await self._toolbox.tools()
-        found = scoped_variables(definition, self._catalog, tools, variables.get)
+        found = scoped_variables(definition, self._catalog, tools, self._gates(child))
         return frozenset(one.name for one in found)
+
+    def _gates(self, agent: Agent) -> Gates:
+        return lambda definition, prompt: self._environment.of(agent, definition, prompt).on(
+            prompt.gates
+        )
 
     async def _known(self, agent: Agent) -> tuple[Definition | None, Variables | None]:
         await self._following.definitions()

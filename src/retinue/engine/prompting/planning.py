@@ -1,7 +1,7 @@
 """Plans: how a definition calls its model, made once for each revision of the files."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from retinue.agents.context import neutral
@@ -13,7 +13,6 @@ from retinue.definitions.prompt import Prompt, Variable
 from retinue.definitions.scoping import effective
 from retinue.definitions.side import SessionToolBinding, Side
 from retinue.definitions.subagent import SideName, SubagentConfig
-from retinue.engine.entries import is_on
 from retinue.engine.environment import declared_by
 from retinue.engine.peers import peers_of
 from retinue.engine.prompting.sections import (
@@ -41,7 +40,7 @@ READING = {"lists.read": "list", "notes.read": "note", "views.read": "view"}
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Plan:
-    """How a definition calls its model; the same for all agents of one revision of the files."""
+    """How a definition calls its model: for one revision of the files, and one case of agents."""
 
     definition: Definition
     side: Side  # whose plan it is
@@ -57,6 +56,7 @@ class Plan:
     terminal: frozenset[str]  # tools whose success ends the run
     bound: frozenset[str]  # tools that end the run or tell how it goes
     known: Mapping[str, Tool]  # what a call could name, whether the scope allows it or not
+    stock: Mapping[str, Tool]  # all tools there are
     artifacts: frozenset[str]  # types of artifacts that it may read; none for most definitions
     hooks: HookSet | None = None
     arguments: frozenset[str] = frozenset()
@@ -65,21 +65,45 @@ class Plan:
     """subagents that are begun when the prompt becomes active"""
     variables: Sequence[Variable] = ()
     """what differs between agents: values that each must have, or that the prompt shows"""
+    gates: frozenset[str] = frozenset()
+    """variables that switch entries of the prompt on"""
 
 
-OwnTools = Callable[[Definition, SideName], Mapping[str, Tool]]
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Case:
+    """What makes the plans of some agents differ from the usual one of their definition."""
+
+    on: frozenset[str] = frozenset()
+    """variables that switch entries on; usually none does"""
+    has_children: bool = False
+    """whether it has subagents to write to, whoever began them"""
+
+
+USUAL = Case()
+
+OwnTools = Callable[[Definition, SideName, Case], Mapping[str, Tool]]
 """Makes the tools that a side's prompt brings along, such as its subagents."""
 
 
-def no_own_tools(_definition: Definition, _side: SideName) -> Mapping[str, Tool]:
+def no_own_tools(_definition: Definition, _side: SideName, _case: Case) -> Mapping[str, Tool]:
     return {}
 
 
 def together(*makers: OwnTools) -> OwnTools:
     """Several kinds of own tools as one."""
-    return lambda definition, side: {
-        name: tool for make in makers for name, tool in make(definition, side).items()
+    return lambda definition, side, case: {
+        name: tool for make in makers for name, tool in make(definition, side, case).items()
     }
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Kept:
+    """A plan, what it was made of, and the plans of other cases."""
+
+    revision: int
+    tools: Mapping[str, Tool]
+    plan: Plan
+    others: dict[Case, Plan] = field(default_factory=dict[Case, Plan])
 
 
 class Planner:
@@ -96,7 +120,7 @@ class Planner:
         self._default_model = default_model
         self._own = own
         self._skills = skills or NoSkills()
-        self._plans: dict[tuple[str, SideName], tuple[int, Mapping[str, Tool], Plan]] = {}
+        self._plans: dict[tuple[str, SideName], _Kept] = {}
 
     @property
     def has_hooks(self) -> bool:
@@ -114,15 +138,24 @@ class Planner:
     def is_plain(self, name: str, side: SideName) -> bool:
         """Whether the side is known to end its turn by an answer in words."""
         kept = self._plans.get((name, side))
-        return kept is not None and kept[2].is_plain and kept[0] == self._revision
+        return kept is not None and kept.plan.is_plain and kept.revision == self._revision
 
     def plan(self, name: str, side: SideName, tools: Mapping[str, Tool]) -> Plan:
         revision = self._revision
         kept = self._plans.get((name, side))
-        if kept is not None and kept[0] == revision and kept[1] is tools:
-            return kept[2]
-        plan = self._made(name, side, tools)
-        self._plans[name, side] = (revision, tools, plan)
+        if kept is not None and kept.revision == revision and kept.tools is tools:
+            return kept.plan
+        plan = self._made(name, side, tools, USUAL)
+        self._plans[name, side] = _Kept(revision=revision, tools=tools, plan=plan)
+        return plan
+
+    def plan_for(self, usual: Plan, side: SideName, tools: Mapping[str, Tool], case: Case) -> Plan:
+        """The plan of agents to whom this applies, beside the usual one that `plan` gave."""
+        name = usual.definition.name
+        kept = self._plans[name, side]
+        plan = kept.others.get(case)
+        if plan is None:
+            plan = kept.others[case] = self._made(name, side, tools, case)
         return plan
 
     def told(
@@ -138,12 +171,13 @@ class Planner:
         overhead = plan.overhead + len(system) - len(plan.system)
         return replace(plan, system=system, sections=sections, overhead=overhead)
 
-    def _made(self, name: str, side_name: SideName, tools: Mapping[str, Tool]) -> Plan:
+    def _made(self, name: str, side_name: SideName, tools: Mapping[str, Tool], case: Case) -> Plan:
         catalog = self._catalog
-        definition = catalog.definition(name)
+        written = catalog.definition(name)
+        definition = written.switched(side_name, case.on)
         side = definition.side(side_name)
         prompt = side.prompt
-        brought = self._own(definition, side_name)
+        brought = self._own(definition, side_name, case)
         known = {**visible_tools(definition.home, tools), **brought}
         scoped = _scoped(definition, prompt, known, brought)
         skills = self._skills.offered(definition, scoped)
@@ -178,6 +212,7 @@ class Planner:
             specs=specs,
             overhead=len(system) + sum(map(spec_characters, specs)),
             known=known,
+            stock=tools,
             is_dual=definition.is_dual,
             is_plain=side.is_plain and not definition.is_dual,
             asks_first=bool(definition.tool_approvals),
@@ -185,9 +220,10 @@ class Planner:
             bound=_named(side.session_stop, side.session_fail, side.session_status),
             artifacts=artifacts,
             arguments=prompt.placeholders & prompt.properties,
-            immediate=_immediate(definition, prompt),
+            immediate=_immediate(prompt),
             hooks=_hooks(catalog, definition, prompt),
             variables=variables,
+            gates=written.side(side_name).prompt.gates,
         )
 
 
@@ -238,13 +274,11 @@ def _scoped(
     return {tool.name: tool for tool in sorted(allowed, key=lambda tool: tool.name)}
 
 
-def _immediate(definition: Definition, prompt: Prompt) -> tuple[SubagentConfig, ...]:
+def _immediate(prompt: Prompt) -> tuple[SubagentConfig, ...]:
     return tuple(
         entry
         for entry in prompt.tools or ()
-        if isinstance(entry, SubagentConfig)
-        and entry.immediate is not None
-        and is_on(entry.optional, definition, prompt)
+        if isinstance(entry, SubagentConfig) and entry.immediate is not None
     )
 
 

@@ -13,6 +13,7 @@ from retinue.engine.scheduling.authority import why_refused
 from retinue.engine.scheduling.posting import run_key, schedule_text
 from retinue.engine.scheduling.schedules import Schedules
 from retinue.errors import RetinueError, StoreError
+from retinue.stores.port import Agent
 from retinue.stores.schedule_port import Firing, StoredSchedule, mark_key
 from retinue.tools.port import Tool
 
@@ -22,7 +23,7 @@ OVERLAPS = "the run before is not finished"
 MISSED = "its time passed while the server was not running"
 
 
-ToolsOf = Callable[[str], Awaitable[Sequence[Tool]]]
+ToolsOf = Callable[[str, Agent | None], Awaitable[Sequence[Tool]]]
 """The tools that agents of a definition may use now."""
 
 
@@ -104,8 +105,8 @@ class Firer:
         """Ask again what was asked when an agent made the watch: definitions change."""
         if schedule.made_by is None or schedule.watch is None:
             return None
-        name = await self._schedules.definition_of(schedule)
-        tools = await self._tools_of(name)
+        name, maker = await self._schedules.maker_of(schedule)
+        tools = await self._tools_of(name, maker)
         definition = self._schedules.catalog.definition(name)
         return why_refused(schedule.watch, {tool.name for tool in tools}, definition)
 

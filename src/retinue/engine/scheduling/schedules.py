@@ -21,7 +21,7 @@ from retinue.ids import AgentId, OwnerId, ScheduleId
 from retinue.messages import clean_text
 from retinue.settings import Settings
 from retinue.settings.sections import slug_of
-from retinue.stores.port import Receipt, Store
+from retinue.stores.port import Agent, Receipt, Store
 from retinue.stores.schedule_port import Firing, ScheduleStore, Slot, StoredSchedule, mark_key
 from retinue.times import moment_of
 
@@ -154,12 +154,13 @@ class Schedules:
             if agent_id is not None:
                 await self._agents.agent(schedule.owner, agent_id)
 
-    async def definition_of(self, schedule: Schedule) -> str:
-        """The definition that its maker follows now, else the one that it was made with."""
+    async def maker_of(self, schedule: Schedule) -> tuple[str, Agent | None]:
+        """Its maker and the definition that this follows now, else the one it was made with."""
         if schedule.made_by is not None:
             with contextlib.suppress(NotFoundError):
-                return (await self._agents.agent(schedule.owner, schedule.made_by)).definition
-        return await self.posting.check_definition(schedule.definition)
+                maker = await self._agents.agent(schedule.owner, schedule.made_by)
+                return maker.definition, maker
+        return await self.posting.check_definition(schedule.definition), None
 
     async def _first_mark(self, schedule: Schedule, now: datetime) -> Mark | None:
         if schedule.watch is None:

@@ -27,13 +27,17 @@ Value = Callable[[str], str | None]
 
 
 class Boots:
-    """Writes the calls of a prompt's immediate subagents, once for each time it becomes active."""
+    """Writes the calls of a prompt's immediate subagents, once for each time it becomes active.
+
+    One that is switched on while the prompt is active begins before the next step of its model.
+    """
 
     def __init__(self, environment: Environment) -> None:
         self._environment = environment
 
     def are_due(self, warm: Warm, plan: Plan) -> bool:
-        return bool(plan.immediate) and _place(warm, plan) not in warm.state.booted
+        booted = warm.state.booted
+        return any(_mark(warm, plan, config) not in booted for config in plan.immediate)
 
     def write(self, draft: Draft, warm: Warm, plan: Plan) -> None:
         """Note that the prompt is active, and ask for its immediate subagents."""
@@ -41,10 +45,9 @@ class Boots:
         calls = [
             (_call(config, plan, value, number), number)
             for config in plan.immediate
-            if _can_be_called(config, plan)
+            if _mark(warm, plan, config) not in draft.state.booted and _can_be_called(config, plan)
             for number in _due(config, draft.state)
         ]
-        place = _place(warm, plan)
         kept = [one for one in draft.state.booted if one.startswith(f"{warm.definition}/")]
         turn = draft.state.turn
         if calls:
@@ -53,7 +56,8 @@ class Boots:
             draft.add(AssistantRecord(parts=[call for call, _ in calls], model="", side=side))
             numbers = {call.id: number for call, number in calls}
             turn = structs.replace(turn, boots=numbers)
-        draft.state = structs.replace(draft.state, booted=[*kept, place], turn=turn)
+        booted = [*kept, *(_mark(warm, plan, config) for config in plan.immediate)]
+        draft.state = structs.replace(draft.state, booted=list(dict.fromkeys(booted)), turn=turn)
 
 
 def boots(definition: Definition) -> bool:
@@ -74,9 +78,11 @@ def _immediate(entries: Sequence[object]) -> Iterator[SubagentConfig]:
             yield entry
 
 
-def _place(warm: Warm, plan: Plan) -> str:
+def _mark(warm: Warm, plan: Plan, config: SubagentConfig) -> str:
+    """Notes that an entry is taken care of; an optional one may be switched on after the others."""
     side = warm.state.turn.side if warm.state.turn is not None else "side_a"
-    return f"{plan.definition.name}/{side}"
+    place = f"{plan.definition.name}/{side}"
+    return place if config.optional is None else f"{place}/{config.name}"
 
 
 def _can_be_called(config: SubagentConfig, plan: Plan) -> bool:

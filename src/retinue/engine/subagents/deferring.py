@@ -1,6 +1,6 @@
 """Subagents whose variables are missing: asked for, kept, and begun when the values come."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from datetime import datetime, timedelta
 
@@ -14,7 +14,7 @@ from retinue.agents.form import Field
 from retinue.agents.request import Asked, Request, digest_of_call
 from retinue.agents.state import Turn
 from retinue.definitions.definition import Definition
-from retinue.definitions.prompt import Variable
+from retinue.definitions.prompt import Prompt, Variable
 from retinue.definitions.subagent import SubagentConfig
 from retinue.engine.collaboration.services import Services
 from retinue.engine.environment import Variables
@@ -29,7 +29,7 @@ from retinue.ids import AgentId, OwnerId, RequestId, derived_agent_id, new_reque
 from retinue.messages import clean_json, clean_text
 from retinue.stores.port import Agent
 from retinue.stores.request_port import Voiding
-from retinue.tools.port import Tool, ToolOutput
+from retinue.tools.port import ToolOutput
 
 ERROR_CODE = "subagent_env_required"
 OPEN_FOR = timedelta(hours=24)
@@ -38,7 +38,7 @@ MOST_OPEN = 20
 
 def defer(services: Services, call: CallContext, wish: Wish) -> ToolOutput | None:
     """Keep the wish and say what is missing, if anything is: the call fails with that."""
-    wanted = required_variables(services, call.owner, wish.target, call.tools)
+    wanted = [one for one in scoped_in(services, call, wish.target) if one.is_required]
     required = [one.name for one in wanted]
     has = given(call, wish.config)
     missing = missing_names(services, call.owner, wish.target, required, given=tuple(has))
@@ -56,13 +56,18 @@ def defer(services: Services, call: CallContext, wish: Wish) -> ToolOutput | Non
     return ToolOutput(text=_told(call.agent_id, deferral, missing), is_error=True)
 
 
-def required_variables(
-    services: Services, owner: OwnerId, target: Definition, tools: Mapping[str, Tool]
-) -> list[Variable]:
-    """What each child of this definition has to be given."""
-    value = _child(services, owner, target).get
-    found = scoped_variables(target, services.catalog, tools, value)
-    return [one for one in found if one.is_required]
+def scoped_in(services: Services, call: CallContext, target: Definition) -> Sequence[Variable]:
+    """What each child of this definition has to be given for itself.
+
+    Which of its branches are on is decided by what it would inherit from this parent.
+    """
+    parent = call.variables
+
+    def gates(definition: Definition, prompt: Prompt) -> frozenset[str]:
+        child = replace(parent, definition=definition, prompt=prompt, call={})
+        return child.on(prompt.gates)
+
+    return scoped_variables(target, services.catalog, call.plan.stock, gates)
 
 
 def missing_names(
@@ -105,9 +110,8 @@ class Deferred:
         services = self._services
         deferral = open_deferral(warm, order.request_id, draft.at)
         target = services.catalog.definition(deferral.config.key)
-        value = _child(services, warm.owner, target).get
-        scoped = scoped_variables(target, services.catalog, plan.known, value)
-        names = frozenset(one.name for one in scoped)
+        call = _late_call(services, warm, plan, deferral, draft.at)
+        names = frozenset(one.name for one in scoped_in(services, call, target))
         env = services.environment.handed_down(
             warm.id, warm.state.env, deferral.child, without=names
         )
@@ -122,7 +126,6 @@ class Deferred:
             env={**env, **order.env},
             is_late=True,
         )
-        call = _late_call(services, warm, plan, deferral, draft.at)
         await start_child(services, call, wish)
         draft.creates += call.creates
         draft.posts += [*call.posts, *call.notices]
@@ -141,9 +144,8 @@ def inherited(
     parent = call.state.env
     if not parent:
         return {}
-    value = _child(services, call.owner, target).get
-    scoped = scoped_variables(target, services.catalog, call.tools, value)
-    names = {one.name for one in scoped} | {n for n in parent if is_for_instances(config, n)}
+    names = {one.name for one in scoped_in(services, call, target)}
+    names |= {name for name in parent if is_for_instances(config, name)}
     child = derived_agent_id(call.idempotency_key)
     environment = services.environment
     passed = environment.handed_down(call.agent_id, parent, child, without=frozenset(names))
@@ -265,7 +267,6 @@ def _late_call(
         state=warm.state,
         plan=plan,
         tool=deferral.config.name,
-        tools=plan.known,
         environment=services.environment,
         show=lambda _: None,
         clock=services.clock,

@@ -9,7 +9,8 @@ from retinue.definitions.definition import Definition
 from retinue.definitions.scoping import is_allowed
 from retinue.definitions.subagent import SideName, SubagentConfig
 from retinue.engine.collaboration.services import Services, call_of
-from retinue.engine.entries import checked_by, is_on
+from retinue.engine.entries import checked_by
+from retinue.engine.prompting.planning import Case
 from retinue.engine.stopping import as_text, paths_in
 from retinue.engine.subagents.deferring import defer, inherited
 from retinue.engine.subagents.starting import (
@@ -73,7 +74,7 @@ class SubagentTools:
     def __init__(self, services: Services) -> None:
         self._services = services
 
-    def __call__(self, definition: Definition, side: SideName) -> Mapping[str, Tool]:
+    def __call__(self, definition: Definition, side: SideName, case: Case) -> Mapping[str, Tool]:
         offers = self._offers(definition, side)
         tools = [self._direct(offer) for offer in offers if offer.config.resumable is None]
         kept = {
@@ -83,14 +84,16 @@ class SubagentTools:
             and is_allowed(definition.tool_scope, _Named(offer.config.name))
         }
         if kept:
-            tools += [self._create(kept), self._message()]
+            tools.append(self._create(kept))
+        if kept or case.has_children:
+            tools.append(self._message())
         return {tool.name: tool for tool in tools}
 
     def _offers(self, definition: Definition, side: SideName) -> Sequence[Offer]:
         prompt = definition.side(side).prompt
         offers: list[Offer] = []
         for entry in prompt.tools or ():
-            if isinstance(entry, SubagentConfig) and is_on(entry.optional, definition, prompt):
+            if isinstance(entry, SubagentConfig):
                 target = self._target(entry.key)
                 if target is not None:
                     offers.append(Offer(config=entry, target=target, side=side))

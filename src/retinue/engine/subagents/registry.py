@@ -6,6 +6,7 @@ from msgspec import structs
 
 from retinue.agents.children import ChildEntry, registered, registry_text
 from retinue.agents.context import system_text
+from retinue.definitions.subagent import SideName
 from retinue.engine.warm import Draft, Warm
 
 
@@ -22,7 +23,7 @@ def follow_children(warm: Warm, draft: Draft) -> None:
         draft.state = structs.replace(draft.state, children=children)
 
 
-def with_registry(closing: str, children: Sequence[ChildEntry]) -> str:
-    """What the model is told after the conversation, and whom the agent can reach."""
-    text = registry_text(children)
+def with_registry(closing: str, children: Sequence[ChildEntry], side: SideName) -> str:
+    """What the model is told after the conversation, and whom its side of the agent can reach."""
+    text = registry_text(children, side)
     return "\n\n".join(part for part in (closing, system_text(text) if text else "") if part)

@@ -72,6 +72,7 @@ async def start_child(services: Services, call: CallContext, wish: Wish) -> Tool
         spawn_group_id=call.step,
         created_at=call.clock.now(),
         receives=wish.receives,
+        side=wish.side,
         parent_communication=_communication(config),
     )
     call.children.append(entry)

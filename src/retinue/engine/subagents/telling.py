@@ -5,6 +5,7 @@ from typing import Any
 
 from retinue.definitions.definition import Definition
 from retinue.definitions.subagent import SideName
+from retinue.engine.prompting.planning import Case
 from retinue.tools.function import FunctionTool, tool
 from retinue.tools.port import Tool, ToolContext
 
@@ -33,7 +34,7 @@ class ChildTools:
         made: tuple[FunctionTool[..., Any], ...] = (notify_parent, set_status)
         self._tools = [function.as_tool(source="builtin") for function in made]
 
-    def __call__(self, definition: Definition, side: SideName) -> Mapping[str, Tool]:
+    def __call__(self, definition: Definition, side: SideName, _case: Case) -> Mapping[str, Tool]:
         if not (definition.is_dual and definition.expose_as_tool):
             return {}
         prompt = definition.side(side).prompt

@@ -3,6 +3,7 @@
 import re
 
 import pytest
+from msgspec import structs
 
 from retinue.ids import LOCAL_OWNER
 from retinue.messages import ToolMessage
@@ -24,6 +25,7 @@ from tests.unit.engine.subagents.support import (
     only_child,
     registry,
     registry_until,
+    says,
     tool_result,
 )
 from tests.unit.engine.support import Gate, last_said, said, until
@@ -335,3 +337,81 @@ async def test_after_a_stop_what_was_queued_opens_the_next_run(start: Start) -> 
     assert stopped.endswith("It ended without a result: stopped.")
     assert done.endswith("has returned the following result:\n\na good tree")
     assert await registry(kit, boss) == [("idle", "")]
+
+
+async def test_after_a_handoff_the_children_can_still_be_written_to(start: Start) -> None:
+    chief = BOSS.replace('"boss"', '"chief"').replace("[sideA]", "exposeAsTool = true\n[sideA]")
+    wrote: list[str] = []
+
+    def creates_or_hands_over(request: ModelRequest) -> Answer:
+        if "over" in said(request):
+            return call("chief")
+        return "noted" if "worker" in play.spoke else CREATE
+
+    play = Play(creates_or_hands_over)
+
+    def script(request: ModelRequest) -> Answer:
+        if "You are the chief." not in request.system:
+            return play(request)
+        offered = {spec.name for spec in request.tools}
+        assert offered == {"subagent_message"}
+        if wrote:
+            return "taken over"
+        wrote.append(request.closing)
+        child = re.findall(r"- (\w+): pair", wrote[0])[0]
+        return call("subagent_message", referenceId=child, message="another one")
+
+    kit = await begin(
+        start,
+        script,
+        "{name: pair, resumable: true}, chief",
+        definitions={"chief.toml": chief},
+        prompts={"chief.md": "---\ntools: []\n---\nYou are the chief."},
+    )
+    boss = await kit.agent("boss")
+    await kit.ask(boss, "go")
+    assert (await kit.ask(boss, "over")).reply == "taken over"
+    assert (await tool_result(kit, boss)).text.startswith("a good tree")
+    assert play.spoke.count("worker") == 2
+
+
+async def test_a_child_is_the_affair_of_the_side_that_began_it(start: Start) -> None:
+    """The other side neither reads its results nor can write to it."""
+    duo = PAIR.replace('"pair"', '"duo"').replace('"worker"', '"planner"')
+    duo = duo.replace('"reviewer"', '"judge"').replace("give_up", "draw")
+    asked: list[tuple[str, ModelRequest]] = []
+    play = Play(says("noted"))
+
+    def script(request: ModelRequest) -> Answer:
+        who = next((w for w in ("planner", "judge") if f"You are the {w}." in request.system), "")
+        if not who:
+            return play(request)
+        asked.append((who, structs.replace(request, messages=list(request.messages))))
+        said = [name for name, _ in asked]
+        if who == "judge":
+            return call("approve", summary="fine") if said.count("judge") > 1 else "go on"
+        if said.count("planner") == 1:
+            return CREATE
+        return "planned"
+
+    kit = await begin(
+        start,
+        script,
+        "duo",
+        definitions={"duo.toml": duo},
+        prompts={
+            "planner.md": "---\ntools: [draw, {name: pair, blocking: false, resumable: true}]\n"
+            "---\nYou are the planner.",
+            "judge.md": "---\ntools: [approve, report]\n---\nYou are the judge.",
+        },
+    )
+    agent = await kit.agent("duo")
+    await kit.ask(agent, "plan")
+    await registry_until(kit, agent, ("idle", ""))
+    for who, request in asked:
+        texts = f"{request.messages} {request.closing}"
+        if who == "judge":
+            assert "Your subagents" not in texts
+            assert "has returned the following result" not in texts
+            assert {spec.name for spec in request.tools} == {"approve", "report"}
+    assert any("Your subagents" in r.closing for who, r in asked if who == "planner")
