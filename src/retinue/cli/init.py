@@ -8,12 +8,14 @@ from typing import Annotated
 
 import typer
 
+from retinue.cli.examples import example_folder
 from retinue.cli.options import Common, project_directory
 from retinue.cli.printing import one_line, print_json, say
 from retinue.errors import UsageError
 
 _TEMPLATE = Path(__file__).parent / "project"
-_RENAMED = {"gitignore": ".gitignore"}
+_IGNORING = Path("gitignore")
+_RENAMED = {_IGNORING.name: ".gitignore"}
 _OFFLINE_LINE = 'model = "offline"'
 _OLLAMA = ("127.0.0.1", 11434)
 
@@ -42,16 +44,20 @@ def init(
     model: Annotated[
         str | None, typer.Option(help="The model to write into retinue.toml: provider:model.")
     ] = None,
+    example: Annotated[
+        str | None, typer.Option(metavar="NAME", help="Begin with an example, such as household.")
+    ] = None,
 ) -> None:
     """Write a small ready project; files that exist already stay as they are."""
     project = project_directory(target) if target else common.project
     if model is not None and not _is_model_name(model):
         raise UsageError(f"model {model!r}: write provider:model (such as openai:gpt-5) or offline")
+    template = _TEMPLATE if example is None else example_folder(example)
     choices = found_models()
     is_asking = model is None and choices and not common.is_json and _is_terminal()
     if is_asking and not (project / "retinue.toml").exists():
         model = _ask(choices)
-    result = write_project(project, model or "offline")
+    result = write_project(project, model or "offline", template)
     if common.is_json:
         print_json(
             {
@@ -98,13 +104,14 @@ def _ollama_models() -> list[Choice]:
     return [Choice(model=f"ollama:{one_line(name, 80)}", because=because) for name in names[:3]]
 
 
-def write_project(project: Path, model: str) -> Written:
-    """Copy the template; nothing that exists is touched."""
+def write_project(project: Path, model: str, template: Path = _TEMPLATE) -> Written:
+    """Copy a template; nothing that exists is touched."""
     result = Written(written=[], kept=[])
-    for source in sorted(path for path in _TEMPLATE.rglob("*") if path.is_file()):
-        if "__pycache__" in source.parts:
+    sources = {source.relative_to(template): source for source in template.rglob("*")}
+    sources.setdefault(_IGNORING, _TEMPLATE / _IGNORING)
+    for relative, source in sorted(sources.items()):
+        if not source.is_file() or any(_is_left(part) for part in relative.parts):
             continue
-        relative = source.relative_to(_TEMPLATE)
         relative = relative.with_name(_RENAMED.get(relative.name, relative.name))
         text = source.read_text("utf-8")
         if relative.name == "retinue.toml":
@@ -112,6 +119,11 @@ def write_project(project: Path, model: str) -> Written:
         is_new = _write_new(project / relative, text)
         (result.written if is_new else result.kept).append(relative.as_posix())
     return result
+
+
+def _is_left(name: str) -> bool:
+    """Whether a file or folder came from using the template: data, or kept bytecode."""
+    return name.startswith(".") or name == "__pycache__"
 
 
 def _write_new(path: Path, text: str) -> bool:
