@@ -325,14 +325,18 @@ class App {
     this.putNew(page.agents);
   }
 
-  /** Look on the server for what the loaded part of the list does not hold. */
+  /** Show in the list what fits, also what the loaded part of it does not hold. */
   async search(query: string): Promise<void> {
     this.query = query;
     const search = ++this.searches;
     if (!query.trim()) return;
     await pause(200);
-    if (search !== this.searches) return;
-    const page = await api.agents({ query: query.trim(), limit: LIST_PAGE });
+    if (search === this.searches) await this.find(query.trim());
+  }
+
+  /** Look on the server for agents that are not loaded. */
+  async find(query: string): Promise<void> {
+    const page = await api.agents({ query, limit: LIST_PAGE });
     this.putNew(page.agents);
   }
 

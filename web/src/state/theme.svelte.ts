@@ -1,6 +1,14 @@
 /** Dark or light: as the system has it, or as chosen here. `public/theme.js` applies it before the first paint. */
 
+import type { IconName } from "../components/Icon.svelte";
+
 export type Theme = "system" | "light" | "dark";
+
+export const THEMES: readonly { name: Theme; label: string; icon: IconName }[] = [
+  { name: "system", label: "As the system", icon: "screen" },
+  { name: "light", label: "Light", icon: "sun" },
+  { name: "dark", label: "Dark", icon: "moon" },
+];
 
 const KEY = "retinue:theme";
 

@@ -1,0 +1,66 @@
+"""The public checker axe finds nothing serious on any page, in either theme, at any width."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from tests.browser.house import House
+from tests.browser.window import Window
+
+AXE = Path(__file__).resolve().parents[2] / "web/node_modules/axe-core/axe.min.js"
+GRAVE = {"serious", "critical"}
+
+Visit = Callable[..., Window]
+
+
+def complaints(page: Page) -> list[str]:
+    page.evaluate(AXE.read_text())
+    found: list[dict[str, Any]] = page.evaluate("axe.run().then((found) => found.violations)")
+    return [
+        f"{one['id']}: {node['target']} {node['failureSummary']}"
+        for one in found
+        if one["impact"] in GRAVE
+        for node in one["nodes"]
+    ]
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+def test_pages_have_no_serious_fault(visit: Visit, house: House, theme: str) -> None:
+    agent_id = house.begin("assistant", "Looked at")
+    house.say(agent_id, "markdown", 'call weigh {"thing": "an apple"}', "think about rain")
+    window = visit("/")
+    page = window.page
+    page.emulate_media(color_scheme="dark" if theme == "dark" else "light", reduced_motion="reduce")
+    expect(page.get_by_role("main").get_by_role("button").first).to_be_visible()
+    faults = {"start": complaints(page)}
+    for name in ("approvals", "schedules", "variables", "d/assistant"):
+        page.goto(f"{house.base}/#/{name}")
+        expect(page.get_by_role("status").filter(has_text="Loading")).to_have_count(0)
+        faults[name] = complaints(page)
+    page.goto(f"{house.base}/#/c/{agent_id}")
+    window.call("weigh").get_by_role("button").first.click()
+    window.log.get_by_role("button", name="Thought").click()
+    faults["conversation"] = complaints(page)
+    page.keyboard.press("Control+k")
+    expect(page.get_by_role("combobox")).to_be_focused()
+    faults["palette"] = complaints(page)
+    page.keyboard.press("Escape")
+    page.keyboard.press("Control+f")
+    expect(page.get_by_role("searchbox", name="Find in this conversation")).to_be_focused()
+    faults["find"] = complaints(page)
+    assert {name: found for name, found in faults.items() if found} == {}
+
+
+def test_a_phone_has_no_serious_fault(visit: Visit, house: House) -> None:
+    agent_id = house.begin("assistant", "Looked at on a phone")
+    house.say(agent_id, "markdown")
+    window = visit(f"/#/c/{agent_id}", width=390, height=844, is_phone=True)
+    expect(window.answers()).to_be_visible()
+    assert complaints(window.page) == []
+    window.page.get_by_role("button", name="Open the list").click()
+    expect(window.list).to_be_visible()
+    assert complaints(window.page) == []
+    assert window.page.evaluate("document.documentElement.scrollWidth") <= 390
