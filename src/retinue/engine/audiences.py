@@ -55,6 +55,7 @@ class Audiences:
     """Everybody who watches, by what they watch."""
 
     def __init__(self) -> None:
+        self.are_empty = True
         self._of_owners: dict[OwnerId, Audience] = {}
         self._of_agents: dict[AgentId, Audience] = {}
         self._of_helpers: dict[AgentId, set[Audience]] = {}  # who watches what a helper works for
@@ -70,6 +71,7 @@ class Audiences:
         else:
             audience = self._of_agents.setdefault(agent_id, Audience(owner, agent_id))
         audience.readers.add(reader)
+        self.are_empty = False
         return audience
 
     def leave(self, audience: Audience, reader: Reader) -> None:
@@ -81,9 +83,11 @@ class Audiences:
         else:
             self._index(audience, frozenset())
             del self._of_agents[audience.agent_id]
+        self.are_empty = not self._of_owners and not self._of_agents
 
     def is_heard(self, owner: OwnerId, agent_id: AgentId) -> bool:
-        return (
+        """Whether anybody watches the agent, or one that it works for."""
+        return not self.are_empty and (
             owner in self._of_owners or agent_id in self._of_agents or agent_id in self._of_helpers
         )
 

@@ -148,7 +148,8 @@ class Equipment:
         """The plan's system prompt, and after it what only this agent or its owner's are told."""
         system = plan.system
         if WRITING_TOOL in plan.tools or warm.kind == "permanent":
-            system = joined([Section("plan", system), *await self.own_sections(warm, plan)])
+            own = await self.own_sections(warm, plan)
+            system = joined([Section("plan", system), *own]) if own else system
         warm.own_overhead = len(system) - len(plan.system)
         warm.overhead = plan.overhead + warm.own_overhead
         return system

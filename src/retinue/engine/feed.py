@@ -44,18 +44,15 @@ class Feed:
         self._store = store
         self._is_in_memory = is_in_memory
         self._audiences = Audiences()
+        self.is_heard = self._audiences.is_heard
         self._streamed: dict[AgentId, Streamed] = {}
-
-    def is_heard(self, owner: OwnerId, agent_id: AgentId) -> bool:
-        """Whether anybody watches the agent, or one that it works for."""
-        return self._audiences.is_heard(owner, agent_id)
 
     def publish(self, changes: Sequence[Change]) -> None:
         for change in changes:
             owner, agent_id = change.owner, change.agent_id
             if change.records:
                 self._streamed.pop(agent_id, None)  # what was streamed is a record now
-            if not self._audiences.is_heard(owner, agent_id):
+            if self._audiences.are_empty or not self.is_heard(owner, agent_id):
                 continue
             for audience in self._audiences.watching(owner, agent_id):
                 audience.offer(change)
