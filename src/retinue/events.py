@@ -82,6 +82,7 @@ class ChildView(Struct, frozen=True, kw_only=True, rename="camel", omit_defaults
     lifecycle: Literal["running", "idle", "failed", "terminated"]
     name: str = ""
     status_text: str = ""  # what it says about what it does
+    failure: str = ""  # why its last run gave no result
     is_resumable: bool = False
     is_blocking: bool = False
 

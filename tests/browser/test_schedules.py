@@ -127,3 +127,24 @@ def test_a_change_from_elsewhere_shows_by_itself_and_a_failed_run_says_why(
     house.call("DELETE", f"/api/schedules/{made['id']}")
     expect(card).to_have_count(0)
     assert window.trouble == []
+
+
+def test_a_batch_of_the_heartbeat_shows_what_woke_it(visit: Visit, house: House) -> None:
+    (house.project / "heartbeat").mkdir(exist_ok=True)
+    (house.project / "seen.md").write_text("one\n")
+    task = "---\nevery: 24h\nwatch: {file: seen.md}\n---\nSay what is new."
+    (house.project / "heartbeat" / "look.md").write_text(task)
+    window = visit("/#/schedules", width=390, height=800, is_phone=True)
+    tasks = window.page.get_by_role("list", name="Heartbeat tasks")
+    batches = window.page.get_by_role("list", name="Last batches").get_by_role("listitem")
+    run = tasks.get_by_role("button", name="Run now")
+    run.click()
+    expect(batches.filter(has_text="Done")).to_have_count(1)
+    (house.project / "seen.md").write_text("one\ntwo\n")
+    run.click()
+    expect(batches.filter(has_text="Done")).to_have_count(2)
+    expect(batches.last.get_by_text("What changed")).to_have_count(0)
+    batches.first.get_by_text("What changed").click()
+    expect(batches.first).to_contain_text("+two")
+    assert window.page.evaluate("document.documentElement.scrollWidth") <= 390
+    assert window.trouble == []

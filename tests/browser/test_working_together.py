@@ -143,9 +143,14 @@ def test_a_person_who_is_switched_is_taken_along_and_can_go_back(visit: Visit) -
     expect(window.answers("Clerk").last).to_contain_text("offline model")
     assert window.place() != first
     assert other.page.url.endswith("#/approvals")
+    window.page.reload()
     window.page.get_by_role("button", name="Back", exact=True).click()
     expect(window.page).to_have_url(re.compile(first))
     expect(window.log.get_by_text("Switched to")).to_be_visible()
     window.log.get_by_text("The person comes from").click()
     expect(window.log.get_by_text("What was said there last")).to_be_visible()
+    window.page.go_back()
+    window.page.reload()
+    expect(window.answers("Clerk").last).to_be_visible()
+    expect(window.page.get_by_text("You were sent here by")).to_have_count(0)
     assert window.trouble == other.trouble == []

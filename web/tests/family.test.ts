@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { ancestors, branches, entryOf, living, saying } from "../src/state/family";
+import { ancestors, branches, entryOf, failureOf, lifecycleWord, living, saying } from "../src/state/family";
 import { agent } from "./builders";
 
 const all = new Map(
@@ -41,4 +41,19 @@ test("what a subagent says stands in its parent's registry, and counts while it 
   expect(saying(told("running"))).toBe("digging");
   expect(saying(told("idle"))).toBe("");
   expect(entryOf(agent("stranger"), all)).toBeUndefined();
+});
+
+test("a subagent that gave no result has failed, also when it ended with that", () => {
+  const child = (lifecycle: "running" | "idle" | "failed" | "terminated", failure = "") => ({
+    agentId: "kid",
+    definition: "team",
+    lifecycle,
+    failure,
+  });
+  expect(failureOf(child("terminated", "No paper."))).toBe("No paper.");
+  expect(lifecycleWord(child("terminated", "No paper."))).toBe("Failed");
+  expect(failureOf(child("running", "No paper."))).toBe("");
+  expect(lifecycleWord(child("terminated"))).toBe("Ended");
+  expect(failureOf(child("failed"))).not.toBe("");
+  expect(failureOf(undefined)).toBe("");
 });

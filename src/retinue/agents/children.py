@@ -44,6 +44,7 @@ class ChildEntry(Struct, frozen=True, kw_only=True, rename="camel", omit_default
     parent_communication: ParentCommunication = "implicit"
     lifecycle: ChildLifecycle = "running"
     status_text: str = ""
+    failure: str = ""  # why its last run gave no result
 
     @property
     def status(self) -> str:
@@ -69,6 +70,7 @@ class ChildUpdate(Struct, frozen=True, kw_only=True, rename="camel", omit_defaul
     reference: AgentId
     lifecycle: ChildLifecycle | None = None
     status_text: str | None = None
+    failure: str = ""
 
 
 def registered(
@@ -93,6 +95,7 @@ def _updated(entry: ChildEntry, update: ChildUpdate) -> ChildEntry:
     return structs.replace(
         entry,
         lifecycle=entry.lifecycle if update.lifecycle is None else update.lifecycle,
+        failure=entry.failure if update.lifecycle is None else update.failure,
         status_text=entry.status_text if update.status_text is None else update.status_text,
     )
 

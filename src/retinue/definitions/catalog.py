@@ -135,6 +135,10 @@ class Catalog:
         everything = self._served.all.definitions
         return tuple(one for name, one in sorted(everything.items()) if not is_private(name))
 
+    def everything(self) -> tuple[Definition, ...]:
+        """List by name also what only its package can name."""
+        return tuple(one for _, one in sorted(self._served.all.definitions.items()))
+
     def around(self, definition: Definition) -> tuple[Definition, ...]:
         """List by name what a definition may name, in its words: inside a package, only that."""
         home = definition.home

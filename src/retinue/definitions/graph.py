@@ -6,6 +6,7 @@ from msgspec import Struct
 
 from retinue.definitions.catalog import Catalog
 from retinue.definitions.definition import Definition
+from retinue.definitions.naming import is_private
 from retinue.definitions.prompt import FunctionEntry, HandoffEntry, Prompt, PromptTool
 from retinue.definitions.side import SessionToolBinding, Side
 from retinue.definitions.subagent import SideName, SubagentConfig
@@ -66,6 +67,13 @@ class GraphSide(_Node, frozen=True, kw_only=True):
     rules: list[GraphRule]
 
 
+class GraphPackage(_Node, frozen=True, kw_only=True):
+    """The package that a definition came with."""
+
+    name: str
+    version: str
+
+
 class GraphDefinition(_Node, frozen=True, kw_only=True):
     """A definition with its sides."""
 
@@ -75,7 +83,8 @@ class GraphDefinition(_Node, frozen=True, kw_only=True):
     type: Literal["ai_human", "dual_ai", "external"]
     model: str | None
     file: str
-    is_public: bool
+    is_public: bool  # else only its package can name it
+    package: GraphPackage | None
     max_session_turns: int | None
     hooks: list[GraphHook]
     sides: list[GraphSide]
@@ -125,7 +134,8 @@ class _Found:
             type="external" if one.is_external else one.kind,
             model=one.model,
             file=one.file,
-            is_public=any(public.name == one.name for public in self._catalog.definitions()),
+            is_public=not is_private(one.name),
+            package=package_of(one),
             max_session_turns=one.max_session_turns,
             hooks=self._hooks(one.hooks),
             sides=[self._side(which, side) for which, side in one.sides()],
@@ -185,6 +195,11 @@ class _Found:
     def _hooks(self, ids: tuple[str, ...]) -> list[GraphHook]:
         known = self._catalog.hooks()
         return [GraphHook(id=id, kind=known[id].kind if id in known else "") for id in ids]
+
+
+def package_of(definition: Definition) -> GraphPackage | None:
+    home = definition.home
+    return GraphPackage(name=home.package, version=home.version) if home is not None else None
 
 
 def _entry(entry: PromptTool) -> GraphEntry:

@@ -91,6 +91,7 @@ def child_view(child: ChildEntry) -> ChildView:
         lifecycle=child.lifecycle,
         name=child.thread_name or child.title,
         status_text=child.status_text,
+        failure=child.failure,
         is_resumable=child.is_resumable,
         is_blocking=child.is_blocking,
     )

@@ -7,7 +7,6 @@ import msgspec
 from msgspec import UNSET, Meta, Struct, UnsetType, field
 
 from retinue.agents.state import TokenSnapshot, TokenStats
-from retinue.definitions.graph import GraphDefinition, GraphPrompt
 from retinue.events import AgentView, ItemView, RequestView, ScheduleView, SlotView, WaitView
 
 Kind = Literal["user", "cron", "heartbeat", "system", "subagent", "swarm", "permanent"]
@@ -95,65 +94,7 @@ class LoggedIn(Answer, frozen=True, kw_only=True):
     owner: str
 
 
-# ---------------------------------------------------------------- definitions and tools
-
-
-class PackageEntry(Answer, frozen=True, kw_only=True):
-    """Where a definition comes from, when that is a package."""
-
-    name: str
-    version: str
-
-
-class SideEntry(Answer, frozen=True, kw_only=True):
-    """A side that a model speaks for."""
-
-    name: Literal["side_a", "side_b"]
-    label: str
-
-
-class DefinitionEntry(Answer, frozen=True, kw_only=True):
-    """A definition as people choose it."""
-
-    name: str
-    display_name: str
-    description: str
-    type: Literal["ai_human", "dual_ai", "external"]
-    model: str | None
-    icon: str | None
-    color: str | None
-    file: str
-    is_default: bool
-    ui_visible: bool
-    sides: list[SideEntry]
-    warnings: list[str]
-    package: PackageEntry | None = None
-
-
-class ProblemEntry(Answer, frozen=True, kw_only=True):
-    """Something that does not load."""
-
-    message: str
-    file: str
-    field: str
-    line: int | None
-    severity: Literal["error", "warning"]
-    using_last_good: bool
-
-
-class DefinitionList(Answer, frozen=True, kw_only=True):
-    """All definitions, and what does not load."""
-
-    definitions: list[DefinitionEntry]
-    problems: list[ProblemEntry]
-
-
-class DefinitionGraph(Answer, frozen=True, kw_only=True):
-    """What a definition leads to, itself first, and what is wrong in those files."""
-
-    definitions: list[GraphDefinition]
-    prompts: list[GraphPrompt]
-    problems: list[ProblemEntry]
+# ---------------------------------------------------------------- tools
 
 
 class ToolsQuery(Asked, frozen=True, kw_only=True):

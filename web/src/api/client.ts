@@ -127,7 +127,8 @@ export const api = {
   health: () => json<Health>("GET", "/api/health"),
   definitionGraph: (name: string) =>
     json<DefinitionGraph>("GET", `/api/definitions/${encodeURIComponent(name)}/graph`),
-  definitions: () => json<DefinitionList>("GET", "/api/definitions"),
+  /** With those that only their package can name: its agents appear here too. */
+  definitions: () => json<DefinitionList>("GET", "/api/definitions?private=true"),
 
   agents: (
     filter: {

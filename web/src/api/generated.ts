@@ -126,6 +126,7 @@ export type CallPart = {
 export type ChildView = {
   agentId: string;
   definition: string;
+  failure?: string;
   isBlocking?: boolean;
   isResumable?: boolean;
   lifecycle: "failed" | "idle" | "running" | "terminated";
@@ -144,9 +145,10 @@ export type DefinitionEntry = {
   file: string;
   icon: string | null;
   isDefault: boolean;
+  isPublic: boolean;
   model: string | null;
   name: string;
-  package: PackageEntry | null;
+  package: GraphPackage | null;
   sides: Array<SideEntry>;
   type: "ai_human" | "dual_ai" | "external";
   uiVisible: boolean;
@@ -225,6 +227,7 @@ export type GraphDefinition = {
   maxSessionTurns: number | null;
   model: string | null;
   name: string;
+  package: GraphPackage | null;
   sides: Array<GraphSide>;
   type: "ai_human" | "dual_ai" | "external";
   warnings: Array<string>;
@@ -243,6 +246,9 @@ export type GraphEntry = {
 
 /** A hook by its id, and the point of a run that it is at. */
 export type GraphHook = { id: string; kind: string };
+
+/** The package that a definition came with. */
+export type GraphPackage = { name: string; version: string };
 
 /** A prompt; without a list it can call every tool that its definition allows. */
 export type GraphPrompt = {
@@ -423,9 +429,6 @@ export type OperationEntry = {
 
 /** What the operation gave: text or JSON. */
 export type OperationResult = { result: unknown };
-
-/** Where a definition comes from, when that is a package. */
-export type PackageEntry = { name: string; version: string };
 
 /** A plugin; `file` is empty for those that are built in. */
 export type PluginEntry = {

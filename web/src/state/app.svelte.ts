@@ -27,6 +27,7 @@ import { Requests } from "./requests.svelte";
 import { agentHref, router, takeSignInCode } from "./route.svelte";
 import { Schedules } from "./schedules.svelte";
 import { seen } from "./seen.svelte";
+import { Switches } from "./switches.svelte";
 
 type Phase = "starting" | "ready" | "signed-out";
 
@@ -52,15 +53,14 @@ class App {
   definitions = $state.raw<ReadonlyMap<string, DefinitionEntry>>(new Map());
   problems = $state.raw<readonly ProblemEntry[]>([]);
   query = $state("");
-  /** Which agent sent this window to which other one, by the other's id. */
-  cameFrom = $state.raw<Readonly<Record<string, string>>>({});
 
   readonly conversations = new Conversations();
   readonly requests = new Requests();
   readonly schedules = new Schedules();
+  readonly switches = new Switches();
   readonly visibleDefinitions = $derived(
     [...this.definitions.values()]
-      .filter((definition) => definition.uiVisible)
+      .filter((definition) => definition.uiVisible && definition.isPublic)
       .sort((one, other) => Number(other.isDefault) - Number(one.isDefault)),
   );
   readonly hues = $derived(
@@ -225,15 +225,14 @@ class App {
   /** An agent sent the person on to another one: the window that looks at it goes there. */
   private follow(from: string, note: NoteRecord): void {
     if (note.code !== "switched" || !note.agent || router.agentId !== from) return;
-    this.cameFrom = { ...this.cameFrom, [note.agent]: from };
+    this.switches.note(note.agent, from);
     router.go(agentHref(note.agent));
   }
 
   /** The person goes back to the agent that sent them on, which is told what was said here. */
   async goBack(from: string): Promise<void> {
-    const { [from]: home, ...rest } = this.cameFrom;
+    const home = this.switches.takeBack(from);
     if (!home) return;
-    this.cameFrom = rest;
     router.go(agentHref(home));
     await this.attempt("The agent was not told what was said.", () => api.switchBack(home, from));
   }
@@ -267,6 +266,7 @@ class App {
     this.agents = next;
     this.conversations.forget(agentId);
     this.requests.forget(agentId);
+    this.switches.forget(agentId);
     forgetDraft(agentId);
     if (router.agentId === agentId) router.go("#/", { replaces: true });
   }

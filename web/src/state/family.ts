@@ -58,6 +58,12 @@ export function entryOf(
   return parent?.children?.find(({ agentId }) => agentId === agent.id);
 }
 
+/** Why a subagent's last run gave no result; empty when it gave one, works, or was ended. */
+export function failureOf(child: ChildView | undefined): string {
+  if (child?.lifecycle === "running") return "";
+  return child?.failure || (child?.lifecycle === "failed" ? "It gave no result." : "");
+}
+
 /** What a subagent says about its work, while it works. */
 export function saying(child: ChildView | undefined): string {
   return (child?.lifecycle === "running" && child.statusText) || "";
@@ -70,8 +76,8 @@ const LIFECYCLES: Record<ChildView["lifecycle"], string> = {
   terminated: "Ended",
 };
 
-export function lifecycleWord({ lifecycle }: ChildView): string {
-  return LIFECYCLES[lifecycle];
+export function lifecycleWord(child: ChildView): string {
+  return failureOf(child) ? LIFECYCLES.failed : LIFECYCLES[child.lifecycle];
 }
 
 /** Everybody below that would end with an agent. */

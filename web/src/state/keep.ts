@@ -2,9 +2,13 @@
 
 const PREFIX = "retinue:";
 
-export function recall<T>(name: string, fallback: T): T {
+/** Where it is remembered: asking may fail where a browser forbids it. */
+type Store = () => Storage;
+const here: Store = () => localStorage;
+
+export function recall<T>(name: string, fallback: T, store = here): T {
   try {
-    const text = localStorage.getItem(PREFIX + name);
+    const text = store().getItem(PREFIX + name);
     return text === null ? fallback : (JSON.parse(text) as T);
   } catch {
     return fallback;
@@ -12,10 +16,10 @@ export function recall<T>(name: string, fallback: T): T {
 }
 
 /** Remember a value; `undefined` forgets it. A full or forbidden storage costs only the memory. */
-export function remember(name: string, value: unknown): void {
+export function remember(name: string, value: unknown, store = here): void {
   try {
-    if (value === undefined) localStorage.removeItem(PREFIX + name);
-    else localStorage.setItem(PREFIX + name, JSON.stringify(value));
+    if (value === undefined) store().removeItem(PREFIX + name);
+    else store().setItem(PREFIX + name, JSON.stringify(value));
   } catch {
     return;
   }

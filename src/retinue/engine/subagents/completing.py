@@ -20,6 +20,7 @@ from retinue.messages import AssistantRecord, FileReference, RunRecord
 from retinue.stores.port import FateChange, NewItem, Post, Store
 from retinue.tools.port import FileTrees
 
+_REASON = 300  # characters of it that a registry keeps
 _LIMITS = frozenset({"max_session_turns", "max_steps"})
 
 
@@ -30,6 +31,12 @@ class Ending:
     is_success: bool
     text: str
     files: Sequence[FileReference] = ()
+    is_ordered: bool = False  # somebody ended the agent
+
+    @property
+    def failure(self) -> str:
+        """Why people see it as failed, in short."""
+        return "" if self.is_success or self.is_ordered else " ".join(self.text.split())[:_REASON]
 
     def told(self, reference: str) -> str:
         what = "returned the following result" if self.is_success else "reported a failure"
@@ -75,7 +82,11 @@ class Completions:
         """What to tell; files are copied before the commit that tells of them."""
         record = next((r for r in draft.records if isinstance(r, RunRecord)), None)
         if record is None:
-            return Ending(is_success=False, text=f"It ended without a result: {change.reason}.")
+            return Ending(
+                is_success=False,
+                text=f"It ended without a result: {change.reason}.",
+                is_ordered=change.reason == "terminated",
+            )
         if record.code in _LIMITS and not self._ends_by_tool(warm):
             return Ending(is_success=True, text=_last_words(warm))
         paths = [file.path for file in record.files]
@@ -166,7 +177,8 @@ def _update(warm: Warm, draft: Draft, ending: Ending | None = None) -> ChildUpda
     lifecycle: ChildLifecycle = "idle" if ending is None or ending.is_success else "failed"
     if warm.is_ended or draft.lifecycle is not None:
         lifecycle = "terminated"
-    return ChildUpdate(reference=warm.id, lifecycle=lifecycle)
+    failure = ending.failure if ending is not None else ""
+    return ChildUpdate(reference=warm.id, lifecycle=lifecycle, failure=failure)
 
 
 def _trail(warm: Warm) -> Trail:

@@ -5,23 +5,23 @@ from collections.abc import Iterable
 from starlette.responses import Response
 
 from retinue.definitions.definition import Definition
-from retinue.definitions.graph import graph_of
+from retinue.definitions.graph import graph_of, package_of
+from retinue.definitions.naming import is_private
 from retinue.errors import NotFoundError
 from retinue.problems import LoadProblem
-from retinue.server.endpoints import AnyEndpoint, Endpoint, Plain, answer
-from retinue.server.wire import (
+from retinue.server.definition_wire import (
     DefinitionEntry,
     DefinitionGraph,
     DefinitionList,
-    Nothing,
-    PackageEntry,
+    DefinitionsQuery,
     ProblemEntry,
     SideEntry,
 )
+from retinue.server.endpoints import AnyEndpoint, Call, Endpoint, Plain, answer
+from retinue.server.wire import Nothing
 
 
 def _entry(definition: Definition, default: str) -> DefinitionEntry:
-    home = definition.home
     return DefinitionEntry(
         name=definition.name,
         display_name=definition.display_name,
@@ -33,13 +33,14 @@ def _entry(definition: Definition, default: str) -> DefinitionEntry:
         file=definition.file,
         is_default=definition.name == default,
         ui_visible=definition.ui_visible,
+        is_public=not is_private(definition.name),
         sides=[SideEntry(name=name, label=side.label or "") for name, side in definition.sides()],
         warnings=list(definition.warnings),
-        package=PackageEntry(name=home.package, version=home.version) if home else None,
+        package=package_of(definition),
     )
 
 
-def _default(call: Plain) -> str:
+def _default(call: Call[DefinitionsQuery, Nothing]) -> str:
     engine = call.engine
     try:
         return engine.catalog.default(engine.settings.agents.default_definition).name
@@ -47,11 +48,12 @@ def _default(call: Plain) -> str:
         return ""
 
 
-async def definitions(call: Plain) -> Response:
+async def definitions(call: Call[DefinitionsQuery, Nothing]) -> Response:
     catalog = call.engine.catalog
     await call.engine.following.everything(call.engine.toolbox)
     default = _default(call)
-    entries = [_entry(definition, default) for definition in catalog.definitions()]
+    found = catalog.everything() if call.query.private else catalog.definitions()
+    entries = [_entry(definition, default) for definition in found]
     problems = [_problem(problem) for problem in _problems(call)]
     return answer(DefinitionList(definitions=entries, problems=problems))
 
@@ -59,7 +61,7 @@ async def definitions(call: Plain) -> Response:
 async def graph(call: Plain) -> Response:
     catalog = call.engine.catalog
     await call.engine.following.everything(call.engine.toolbox)
-    found = graph_of(catalog, catalog.public(call.parameter("name")))
+    found = graph_of(catalog, catalog.definition(call.parameter("name")))
     files = found.files
     problems = [_problem(problem) for problem in _problems(call) if problem.file in files]
     return answer(
@@ -88,13 +90,13 @@ ENDPOINTS: list[AnyEndpoint] = [
         path="/api/definitions",
         summary="List the definitions, and what does not load",
         run=definitions,
-        query=Nothing,
+        query=DefinitionsQuery,
         body=Nothing,
         answer=DefinitionList,
     ),
     Endpoint(
         method="GET",
-        path="/api/definitions/{name}/graph",
+        path="/api/definitions/{name:path}/graph",
         summary="Show what a definition leads to: sides, prompts, tools, subagents, handoffs",
         run=graph,
         query=Nothing,

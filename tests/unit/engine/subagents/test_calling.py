@@ -89,12 +89,16 @@ async def test_a_failure_is_told_in_the_words_of_the_seed(start: Start) -> None:
     assert notice.text == f"Subagent (reference: {child.id}) has reported a failure:\n\nno paper"
 
 
-async def test_a_blocking_child_that_fails_gives_an_error(start: Start) -> None:
+async def test_a_blocking_child_that_fails_gives_an_error_and_its_reason_is_kept(
+    start: Start,
+) -> None:
     kit = await begin(start, Play(on_go(GO), worker=lambda _: call("give_up", reason="no paper")))
     boss = await kit.agent("boss")
     await kit.ask(boss, "go")
     result = await tool_result(kit, boss)
     assert (result.status, result.text) == ("error", "no paper")
+    (entry,) = (await kit.fresh(boss)).state.children
+    assert (entry.lifecycle, entry.failure) == ("terminated", "no paper")
 
 
 COMMANDS = ("stop", "reset", "terminate", "delete")
@@ -163,6 +167,18 @@ async def test_without_a_tool_that_ends_it_the_last_words_are_the_result(start: 
     await kit.ask(boss, "go")
     result = await tool_result(kit, boss)
     assert (result.status, result.text) == ("ok", "fair enough")
+
+
+async def test_a_child_that_somebody_ends_is_not_kept_as_failed(start: Start) -> None:
+    gate = Gate()
+    kit = await begin(start, Play(on_go(GO), worker=lambda _: Reply(text="late", before=gate)))
+    boss = await kit.agent("boss")
+    await kit.post(boss, "go")
+    await gate.reached.wait()
+    await kit.engine.terminate(LOCAL_OWNER, (await only_child(kit, boss)).id)
+    await registry_until(kit, boss, ("terminated", ""))
+    (ended,) = (await kit.fresh(boss)).state.children
+    assert ended.failure == ""
 
 
 @pytest.mark.parametrize("how", ["stop", "terminate"])

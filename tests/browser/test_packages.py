@@ -1,0 +1,66 @@
+"""What came with a package: shown with where it is from, also the agents that only it can call."""
+
+import json
+import re
+import subprocess
+from collections.abc import Callable, Iterator
+
+import pytest
+from playwright.sync_api import expect
+
+from tests.acceptance.packing import FILES, empty, written
+from tests.browser.house import RETINUE, House
+from tests.browser.window import Window
+
+Visit = Callable[..., Window]
+
+
+@pytest.fixture(scope="module")
+def house(tmp_path_factory: pytest.TempPathFactory) -> Iterator[House]:
+    """A project with nothing in it but the package of another."""
+    folder = tmp_path_factory.mktemp("packed")
+    agents = json.loads(FILES["agents/pairs.json"])
+    agents["agents"][0]["sideA"]["label"] = "Drafter"
+    agents["agents"][0]["sideB"]["label"] = "Checker"
+    source = written(folder / "studio", {**FILES, "agents/pairs.json": json.dumps(agents)})
+    project = empty(folder / "target")
+    pack = ["pack", "producer", "--dir", source, "--out", project / "packages"]
+    subprocess.run([RETINUE, *pack], check=True, capture_output=True)
+    house = House(project)
+    house.start()
+    yield house
+    house.close()
+
+
+def test_a_private_agent_of_a_package_has_its_labels_and_its_page(visit: Visit) -> None:
+    window = visit()
+    expect(window.page.get_by_role("main")).to_contain_text("from the package asset-studio 1.2.0")
+    window.begin("Producer|producer")
+    window.say("make tree")
+    card = window.call("review_pair")
+    expect(window.log).to_contain_text("Done: good: tree in deep_blue")
+    card.get_by_role("link", name="Review pair").click()
+    expect(window.log).to_contain_text(re.compile(r"Drafter\s*Turn 1"))
+    expect(window.log).to_contain_text(re.compile(r"Checker\s*Turn 2"))
+    window.page.get_by_role("link", name="Review pair").first.click()
+    main = window.page.get_by_role("main")
+    expect(main.get_by_role("heading", name="Review pair")).to_be_visible()
+    expect(main).to_contain_text("package asset-studio 1.2.0 · only its package can call it")
+    sides = main.get_by_role("list", name="Sides of Review pair")
+    expect(sides).to_contain_text("approve ends the run with a result")
+    expect(main.get_by_role("button", name="New conversation")).to_have_count(0)
+    window.page.reload()
+    expect(sides).to_be_visible()
+    assert window.trouble == []
+
+
+def test_what_only_a_package_can_call_is_not_offered_to_people(visit: Visit) -> None:
+    window = visit("/")
+    main = window.page.get_by_role("main")
+    expect(main.get_by_role("button", name=re.compile("producer", re.IGNORECASE))).to_be_visible()
+    expect(main.get_by_role("button", name=re.compile("Review pair"))).to_have_count(0)
+    main.get_by_role("link", name=re.compile("^How producer", re.IGNORECASE)).click()
+    expect(main).to_contain_text("package asset-studio 1.2.0")
+    main.get_by_role("list", name="Subagents").get_by_role("link", name="Review pair").click()
+    expect(main).to_contain_text("only its package can call it")
+    assert window.trouble == []
