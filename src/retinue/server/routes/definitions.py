@@ -7,6 +7,7 @@ from starlette.responses import Response
 from retinue.definitions.definition import Definition
 from retinue.definitions.graph import graph_of, package_of
 from retinue.definitions.naming import is_private
+from retinue.engine.engine import Engine
 from retinue.errors import NotFoundError
 from retinue.problems import LoadProblem
 from retinue.server.definition_wire import (
@@ -40,8 +41,7 @@ def _entry(definition: Definition, default: str) -> DefinitionEntry:
     )
 
 
-def _default(call: Call[DefinitionsQuery, Nothing]) -> str:
-    engine = call.engine
+def _default(engine: Engine) -> str:
     try:
         return engine.catalog.default(engine.settings.agents.default_definition).name
     except NotFoundError:
@@ -51,10 +51,10 @@ def _default(call: Call[DefinitionsQuery, Nothing]) -> str:
 async def definitions(call: Call[DefinitionsQuery, Nothing]) -> Response:
     catalog = call.engine.catalog
     await call.engine.following.everything(call.engine.toolbox)
-    default = _default(call)
+    default = _default(call.engine)
     found = catalog.everything() if call.query.private else catalog.definitions()
     entries = [_entry(definition, default) for definition in found]
-    problems = [_problem(problem) for problem in _problems(call)]
+    problems = [_problem(problem) for problem in _problems(call.engine)]
     return answer(DefinitionList(definitions=entries, problems=problems))
 
 
@@ -63,14 +63,14 @@ async def graph(call: Plain) -> Response:
     await call.engine.following.everything(call.engine.toolbox)
     found = graph_of(catalog, catalog.definition(call.parameter("name")))
     files = found.files
-    problems = [_problem(problem) for problem in _problems(call) if problem.file in files]
+    problems = [_problem(problem) for problem in _problems(call.engine) if problem.file in files]
     return answer(
         DefinitionGraph(definitions=found.definitions, prompts=found.prompts, problems=problems)
     )
 
 
-def _problems(call: Plain) -> Iterable[LoadProblem]:
-    return (*call.engine.catalog.errors(), *call.engine.toolbox.problems())
+def _problems(engine: Engine) -> Iterable[LoadProblem]:
+    return (*engine.catalog.errors(), *engine.toolbox.problems())
 
 
 def _problem(problem: LoadProblem) -> ProblemEntry:
