@@ -1,5 +1,13 @@
 import { expect, test } from "vitest";
-import { ancestors, branches, entryOf, failureOf, lifecycleWord, living, saying } from "../src/state/family";
+import {
+  ancestors,
+  branches,
+  entryOf,
+  failureOf,
+  lifecycleWord,
+  living,
+  saying,
+} from "../src/state/family";
 import { agent } from "./builders";
 
 const all = new Map(
