@@ -7,17 +7,23 @@ from collections.abc import Mapping, Sequence
 from contextlib import AsyncExitStack
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from retinue.clock import Clock, SystemClock
 from retinue.definitions.catalog import Catalog, KnownModels
 from retinue.definitions.installed import installed_packages
 from retinue.definitions.shelf import Shelf
+from retinue.definitions.skills import ProjectSkills
 from retinue.engine.collaboration.toolbox import COLLABORATION_TOOLS
 from retinue.engine.delivery import Deliver
 from retinue.engine.engine import Engine
 from retinue.engine.environment import Environment
 from retinue.engine.panels import PANEL_TOOLS
 from retinue.engine.scheduling.toolbox import SCHEDULE_TOOLS
+from retinue.engine.skills.desk import SkillDesk
+from retinue.engine.skills.passes import Passes
+from retinue.engine.skills.reading import SkillToolbox
+from retinue.engine.skills.shelf import READING_TOOL, SkillShelf
 from retinue.engine.subagents.telling import CHILD_TOOLS
 from retinue.engine.wiring import World
 from retinue.ids import LOCAL_OWNER, AgentId, OwnerId
@@ -27,6 +33,7 @@ from retinue.packaging.project import Project
 from retinue.plugins.port import Plugin, PluginSource
 from retinue.plugins.project import ProjectPlugins
 from retinue.plugins.registry import BuiltinPlugins, Plugins
+from retinue.plugins.skill_folders import SkillFolders
 from retinue.plugins.toolbox import PluginToolbox
 from retinue.settings import Settings, load_settings
 from retinue.settings.sealing import KEY_FILE, KeySeal
@@ -45,8 +52,12 @@ from retinue.tools.project import ProjectToolbox
 from retinue.tools.threads import in_thread
 from retinue.tools.toolbox import CombinedToolbox
 
+if TYPE_CHECKING:
+    from retinue.server.skill_door import SkillDoor
+
 _TOKEN_BYTES = 32
-_ENGINE_TOOLS = (*COLLABORATION_TOOLS, *SCHEDULE_TOOLS, *PANEL_TOOLS, *CHILD_TOOLS)
+_PASS_GRACE_SECONDS = 10
+_ENGINE_TOOLS = (*COLLABORATION_TOOLS, *SCHEDULE_TOOLS, *PANEL_TOOLS, *CHILD_TOOLS, READING_TOOL)
 _MCP_NAMES = ("mcp_*",)  # a server that is slow or down must not make definitions fail
 
 
@@ -74,6 +85,8 @@ class App:
     mcp: McpToolbox
     trees: FileTrees
     mirror: Mirror
+    skills: SkillDesk
+    skill_door: "SkillDoorway"
     token: str
     has_own_token: bool  # set by the operator, so that other machines may be let in
     rebuilt: Rebuilt | None = None  # what came back from the folders, when the database was gone
@@ -84,10 +97,31 @@ class App:
 
     async def close(self) -> None:
         await self.engine.stop()
+        await self.skill_door.close()
         await self.mirror.stop()
         await self.mcp.close()
         await self.models.close()
         await self.store.close()
+
+
+class SkillDoorway:
+    """The door of skills' command lines, built when the first of them needs it."""
+
+    def __init__(self, engine: Engine, passes: Passes) -> None:
+        self._engine = engine
+        self._passes = passes
+        self._door: SkillDoor | None = None
+
+    async def open(self) -> Path:
+        if self._door is None:
+            from retinue.server.skill_door import SkillDoor
+
+            self._door = SkillDoor(self._engine.operations, self._passes)
+        return await self._door.open()
+
+    async def close(self) -> None:
+        if self._door is not None:
+            await self._door.close()
 
 
 async def open_app(
@@ -135,7 +169,8 @@ async def _assembled(
     opened.push_async_callback(mcp.close)
     shelf = Shelf(settings.project_dir, await in_thread(installed_packages, name="find packages"))
     plugins = _plugins(settings.project_dir, extras)
-    toolbox = _toolbox(settings, mcp, extras, shelf, plugins)
+    skills = _skills(settings, extras.clock)
+    toolbox = _toolbox(settings, mcp, extras, shelf, plugins, skills)
     models = ModelRegistry.from_settings(settings, env, clock=extras.clock, extra=extras.models)
     opened.push_async_callback(models.close)
     known_models = KnownModels(problem=models.problem, default=settings.model)
@@ -153,6 +188,7 @@ async def _assembled(
         trees=trees,
         environment=_environment(settings, store),
         plugins=plugins,
+        skills=skills.shelf,
         connectors=extras.connectors,
     )
     token, is_own = _token(settings)
@@ -160,6 +196,9 @@ async def _assembled(
     opened.push_async_callback(mirror.stop)
     engine = Engine(world)
     opened.push_async_callback(engine.stop)
+    doorway = SkillDoorway(engine, skills.passes)
+    skills.open_with(doorway.open)
+    opened.push_async_callback(doorway.close)
     return App(
         settings=settings,
         engine=engine,
@@ -169,9 +208,19 @@ async def _assembled(
         mcp=mcp,
         trees=trees,
         mirror=mirror,
+        skills=skills,
+        skill_door=doorway,
         token=token,
         has_own_token=is_own,
     )
+
+
+def _skills(settings: Settings, clock: Clock) -> SkillDesk:
+    shelf = SkillShelf(
+        SkillFolders(settings.data_dir / "skills"), ProjectSkills(settings.project_dir / "skills")
+    )
+    limit = settings.tools.shell.time_limit_seconds
+    return SkillDesk(shelf, Passes(clock), seconds=limit + _PASS_GRACE_SECONDS)
 
 
 def _environment(settings: Settings, store: SqliteStore) -> Environment:
@@ -242,11 +291,19 @@ def _toolbox(
     extras: Extras,
     shelf: Shelf,
     plugins: PluginSource,
+    skills: SkillDesk | None = None,
 ) -> CombinedToolbox:
     sources: list[Toolbox] = [
-        BuiltinToolbox(clock=extras.clock, private=settings.data_dir, settings=settings.tools),
-        PluginToolbox(plugins, extras.clock),
+        BuiltinToolbox(
+            clock=extras.clock,
+            private=settings.data_dir,
+            settings=settings.tools,
+            equip=skills.equip if skills is not None else None,
+        ),
+        PluginToolbox(plugins, extras.clock, skills.shelf.folders if skills is not None else None),
     ]
+    if skills is not None:
+        sources.append(SkillToolbox(skills.shelf))
     if extras.tools is not None:
         sources.append(extras.tools)
     sources.append(ProjectToolbox(settings.project_dir / "tools"))

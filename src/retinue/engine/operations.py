@@ -9,7 +9,7 @@ from typing import Any
 from retinue.agents.permission import Permission, is_held
 from retinue.clock import Clock
 from retinue.definitions.subagent import SideName
-from retinue.engine.permitting import denial
+from retinue.engine.permitting import denial, skill_denial
 from retinue.engine.prompting.planning import Plan
 from retinue.errors import (
     NotFoundError,
@@ -38,6 +38,7 @@ class Caller:
     owner: OwnerId
     agent_id: AgentId | None = None  # None: the owner
     side: SideName = "side_a"  # of the agent, whose prompt lists the tools
+    is_skill: bool = False  # a skill's command line calls
 
 
 class Operations:
@@ -74,7 +75,7 @@ class Operations:
         plugin, operation = await self._find(plugin_id, operation_id)
         name = plugin.tool_name(operation)
         if caller.agent_id is not None:
-            await self._require(caller.owner, caller.agent_id, caller.side, name)
+            await self._require(caller, caller.agent_id, plugin.id, name)
         elif operation.needs_agent:
             raise UsageError(f"{name} is done by agents: say which one it is done for")
         if key is not None and operation.effect == "once":
@@ -97,14 +98,16 @@ class Operations:
             raise NotFoundError(f"{plugin_id!r} has no operation {operation_id[:64]!r}")
         return plugin, operation
 
-    async def _require(self, owner: OwnerId, agent_id: AgentId, side: SideName, name: str) -> None:
-        agent = await self._store.agent(owner, agent_id)
+    async def _require(self, caller: Caller, agent_id: AgentId, plugin_id: str, name: str) -> None:
+        agent = await self._store.agent(caller.owner, agent_id)
         if agent.lifecycle != "active":
             raise TerminatedError("the agent has ended")
-        plan = await self._plan_of(agent.definition, side, agent)
+        plan = await self._plan_of(agent.definition, caller.side, agent)
         refused = denial(plan, name, plan.known.get(name), call="")
+        if refused is None and caller.is_skill:
+            refused = skill_denial(plan, plugin_id)
         if refused is not None:
-            await self._store.note(owner, agent_id, refused.line)
+            await self._store.note(caller.owner, agent_id, refused.line)
             raise RefusedError(refused.text, details={"tool": name})
         if _asks_first(plan, agent, name):
             raise RefusedError(

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from retinue.definitions.scoping import verdict
+from retinue.definitions.scoping import skill_verdict, verdict
 from retinue.engine.prompting.planning import Plan
 from retinue.stores.port import AuditLine
 from retinue.tools.port import Tool
@@ -17,11 +17,23 @@ class Denial:
 
 
 def denial(plan: Plan, name: str, tool: Tool | None, *, call: str) -> Denial | None:
-    """Say no to a call of what the plan does not hold; `call` names it in the audit log."""
-    if name in plan.tools:
+    """Say no to a call of what the scope does not hold; `call` names it in the audit log."""
+    if name in plan.scoped:
         return None
     rule = str(verdict(plan.definition.tool_scope, tool)) if tool is not None else "not visible"
     return Denial(
         text=f"The tool {name!r} is not allowed for this agent.",
         line=AuditLine(action="tool_refused", detail={"tool": name, "rule": rule, "call": call}),
+    )
+
+
+def skill_denial(plan: Plan, plugin_id: str) -> Denial | None:
+    """Say no to the command line of a skill that the lists do not hold."""
+    found = skill_verdict(plan.definition.skill_scope, plugin_id)
+    if found:
+        return None
+    detail = {"skill": plugin_id, "rule": str(found)}
+    return Denial(
+        text=f"The skill {plugin_id!r} is not allowed for this agent.",
+        line=AuditLine(action="skill_refused", detail=detail),
     )

@@ -196,7 +196,7 @@ class Tooling:
         """Give the call its result; what goes wrong is a result too."""
         began = self._clock.monotonic()
         tool = tools.get(call.name)
-        if is_in_doubt and call.malformed is None and call.name not in plan.tools:
+        if is_in_doubt and call.malformed is None and call.name not in plan.scoped:
             # It was there, and allowed, when the call began: perhaps its server is not back yet.
             return CallResult(record=closing(call, "unknown", UNKNOWN_OUTCOME))
         refusal = self._refusal(plan, call, tool)

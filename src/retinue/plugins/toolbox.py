@@ -1,20 +1,28 @@
 """Plugins as tools: the first of the three faces."""
 
+import logging
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 from retinue.clock import Clock
 from retinue.plugins.port import Operation, OperationContext, Plugin, PluginSource
+from retinue.plugins.skill_folders import SkillFolders
 from retinue.problems import LoadProblem
 from retinue.tools.port import Tool, ToolContext, ToolOutput
 from retinue.tools.results import as_json
+from retinue.tools.threads import in_thread
+
+logger = logging.getLogger(__name__)
 
 
 class PluginToolbox:
     """Implements `Toolbox` over plugins."""
 
-    def __init__(self, source: PluginSource, clock: Clock) -> None:
+    def __init__(
+        self, source: PluginSource, clock: Clock, folders: SkillFolders | None = None
+    ) -> None:
         self._source = source
+        self._folders = folders  # written when the plugins change
         self._clock = clock
         self._seen: Mapping[str, Plugin] = {}
         self._tools: Mapping[str, Tool] = {}
@@ -22,6 +30,8 @@ class PluginToolbox:
     async def tools(self) -> Mapping[str, Tool]:
         plugins = await self._source.plugins()
         if plugins is not self._seen:
+            if self._folders is not None:
+                await self._write(self._folders, plugins)
             self._seen = plugins
             self._tools = {
                 tool.name: tool
@@ -29,6 +39,13 @@ class PluginToolbox:
                 for tool in tools_of(plugin, self._clock)
             }
         return self._tools
+
+    async def _write(self, folders: SkillFolders, plugins: Mapping[str, Plugin]) -> None:
+        try:
+            await in_thread(lambda: folders.write(plugins), name="write skills")
+        except OSError as error:
+            folders.skills = {}  # agents have the tools instead
+            logger.warning("skills not written", extra={"error": str(error)})
 
     def problems(self) -> Sequence[LoadProblem]:
         return self._source.problems()

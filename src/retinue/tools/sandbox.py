@@ -7,8 +7,8 @@ import shutil
 import signal
 import tempfile
 from collections import deque
-from collections.abc import Generator, Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Generator, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import BinaryIO
 
@@ -44,6 +44,15 @@ class Bind:
     source: Path
     place: str  # in the sandbox
     is_writable: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SandboxExtras:
+    """What one command gets beside what all of them get."""
+
+    binds: Sequence[Bind] = ()
+    variables: Mapping[str, str] = field(default_factory=dict[str, str])
+    """of its environment; other users of this machine see them while it runs"""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -157,6 +166,7 @@ class Sandbox:
         has_network: bool,
         binds: Sequence[Bind] = (),
         hidden: Sequence[str] = (),
+        variables: Mapping[str, str] | None = None,
     ) -> Ran:
         """Raises `RefusedError` where there is no sandbox: there is no way without one.
 
@@ -168,7 +178,7 @@ class Sandbox:
             await asyncio.to_thread(stage.give_folder)
             with stage.pipe() as (reading_end, writing_end):
                 process = await asyncio.create_subprocess_exec(
-                    *self._arguments(stage, has_network, hidden),
+                    *self._arguments(stage, has_network, hidden, variables or {}),
                     *("bash", "-c", command),
                     stdin=asyncio.subprocess.DEVNULL,
                     stdout=writing_end,
@@ -223,7 +233,13 @@ class Sandbox:
         if not await asyncio.to_thread(folder.is_dir):
             raise RefusedError("Commands run in the agent's file tree, and there is none.")
 
-    def _arguments(self, stage: _Stage, has_network: bool, hidden: Sequence[str] = ()) -> list[str]:
+    def _arguments(
+        self,
+        stage: _Stage,
+        has_network: bool,
+        hidden: Sequence[str] = (),
+        variables: Mapping[str, str] | None = None,
+    ) -> list[str]:
         limits = self.limits
         return [
             *stage.arguments(),
@@ -241,6 +257,7 @@ class Sandbox:
             *("--chdir", "/work", "--clearenv"),
             *("--setenv", "PATH", "/usr/local/bin:/usr/bin:/bin"),
             *("--setenv", "HOME", "/work", "--setenv", "LANG", "C.UTF-8"),
+            *(word for pair in (variables or {}).items() for word in ("--setenv", *pair)),
             "--",
             # Inside, where the limit on processes counts those of the sandbox and no others.
             *("prlimit", f"--nproc={limits.processes}", f"--as={limits.memory_bytes}"),

@@ -47,7 +47,8 @@ class Plan:
     models: Sequence[str]  # the first that answers is used
     system: str
     sections: Sequence[Section]  # what the system prompt is made of
-    tools: Mapping[str, Tool]  # what the scope allows
+    scoped: Mapping[str, Tool]  # what the scope allows, by whichever way it is called
+    tools: Mapping[str, Tool]  # those of them that the model is shown
     specs: Sequence[ToolSpec]
     overhead: int  # characters of all that
     is_dual: bool  # both sides are models
@@ -208,6 +209,7 @@ class Planner:
             models=list(dict.fromkeys(models)),
             system=system,
             sections=sections,
+            scoped=scoped,
             tools=shown,
             specs=specs,
             overhead=len(system) + sum(map(spec_characters, specs)),

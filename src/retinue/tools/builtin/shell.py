@@ -1,6 +1,8 @@
 """The tool that runs commands."""
 
 import asyncio
+from collections.abc import Callable
+from contextlib import AbstractAsyncContextManager, nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -8,7 +10,7 @@ from retinue.agents.permission import NETWORK
 from retinue.tools.function import FunctionTool, tool
 from retinue.tools.grants import granted
 from retinue.tools.port import ToolContext, ToolOutput
-from retinue.tools.sandbox import Ran, Sandbox, SandboxLimits
+from retinue.tools.sandbox import Ran, Sandbox, SandboxExtras, SandboxLimits
 
 if TYPE_CHECKING:
     from retinue.settings.sections import ShellSettings
@@ -16,7 +18,13 @@ if TYPE_CHECKING:
 _GRACE_SECONDS = 10
 
 
-def shell_tool(settings: "ShellSettings", private: Path) -> FunctionTool[..., Any]:
+Equip = Callable[[ToolContext], AbstractAsyncContextManager[SandboxExtras]]
+"""Gives what the sandbox of one agent has beside the others', for the time of one command."""
+
+
+def shell_tool(
+    settings: "ShellSettings", private: Path, equip: Equip | None = None
+) -> FunctionTool[..., Any]:
     """Make the tool with these limits; no grant shows what is in `private`."""
     sandbox = Sandbox(SandboxLimits(seconds=settings.time_limit_seconds))
 
@@ -39,13 +47,15 @@ def shell_tool(settings: "ShellSettings", private: Path) -> FunctionTool[..., An
         folder = Path(str(ctx.files.real_path("/")))
         has_network = NETWORK in ctx.grants
         places = await asyncio.to_thread(granted, ctx.grants, private)
-        ran = await sandbox.run(
-            command,
-            folder,
-            has_network=has_network,
-            binds=places.binds,
-            hidden=places.hidden,
-        )
+        async with equip(ctx) if equip is not None else nullcontext(SandboxExtras()) as extras:
+            ran = await sandbox.run(
+                command,
+                folder,
+                has_network=has_network,
+                binds=[*places.binds, *extras.binds],
+                hidden=places.hidden,
+                variables=extras.variables,
+            )
         text = _report(ran)
         if places.missing:
             text += f"\n[granted, but not to be found: {', '.join(places.missing)}]"

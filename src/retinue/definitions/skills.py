@@ -1,0 +1,125 @@
+"""The skills of a project: `skills/<name>/SKILL.md`, read again when they change."""
+
+import os
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from retinue.definitions.skill_file import (
+    FILE_NAMES,
+    Complaint,
+    SkillText,
+    find_skill_file,
+    read_skill,
+)
+from retinue.problems import LoadProblem
+
+_Stamp = tuple[int, int, int]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Skill:
+    """A folder of instructions that agents read when they need them."""
+
+    name: str
+    description: str
+    folder: Path
+    file: str  # its SKILL.md, as it is named from the project's folder
+    license: str = ""
+    compatibility: str = ""
+
+
+class ProjectSkills:
+    """Follows the folder; a skill that does not load keeps its last good version."""
+
+    def __init__(self, directory: Path) -> None:
+        self._directory = directory.absolute()
+        self._stamps: Mapping[str, _Stamp | None] = {}
+        self._skills: Mapping[str, Skill] = {}
+        self._problems: Sequence[LoadProblem] = ()
+        self.revision = 0
+
+    def look(self) -> Mapping[str, Skill]:
+        """The skills by name, as the files are now."""
+        stamps = dict(self._scan())
+        if stamps != self._stamps:
+            self._read(stamps)
+            self.revision += 1
+        return self._skills
+
+    @property
+    def known(self) -> Mapping[str, Skill]:
+        """Those of the last look."""
+        return self._skills
+
+    def problems(self) -> Sequence[LoadProblem]:
+        return self._problems
+
+    def _scan(self) -> Iterator[tuple[str, _Stamp | None]]:
+        try:
+            with os.scandir(self._directory) as entries:
+                folders = sorted(one.name for one in entries if one.is_dir())
+        except OSError:
+            return  # no folder, or one that is being replaced
+        for name in folders:
+            if not name.startswith("."):
+                yield name, _stamp(self._directory / name)
+
+    def _read(self, stamps: Mapping[str, _Stamp | None]) -> None:
+        skills: dict[str, Skill] = {}
+        problems: list[LoadProblem] = []
+        for name in stamps:
+            read = self._read_one(self._directory / name)
+            if isinstance(read, Skill):
+                skills[name] = read
+                continue
+            known = self._skills.get(name)
+            if known is not None:
+                skills[name] = known
+            for one in read:
+                problems.append(
+                    LoadProblem(
+                        file=self._shown(self._directory / name),
+                        field=one.field,
+                        line=one.line,
+                        message=one.message,
+                        using_last_good=known is not None,
+                    )
+                )
+        self._skills, self._problems, self._stamps = skills, problems, stamps
+
+    def _read_one(self, folder: Path) -> Skill | Sequence[Complaint]:
+        file = find_skill_file(folder)
+        if file is None:
+            return [Complaint(message=f"there is no {FILE_NAMES[0]} in this folder")]
+        try:
+            text = file.read_text("utf-8")
+        except (OSError, UnicodeDecodeError) as error:
+            return [Complaint(message=f"cannot be read: {error}")]
+        read = read_skill(text, folder.name)
+        if not isinstance(read, SkillText):
+            return read
+        return Skill(
+            name=read.name,
+            description=read.description,
+            folder=folder,
+            file=self._shown(folder),
+            license=read.license,
+            compatibility=read.compatibility,
+        )
+
+    def _shown(self, folder: Path) -> str:
+        file = find_skill_file(folder)
+        name = FILE_NAMES[0] if file is None else file.name
+        return f"{self._directory.name}/{folder.name}/{name}"
+
+
+def _stamp(folder: Path) -> _Stamp | None:
+    file = find_skill_file(folder)
+    if file is None:
+        return None
+    try:
+        stat = file.stat()
+    except OSError:
+        return None
+    return (stat.st_mtime_ns, stat.st_size, stat.st_ino)

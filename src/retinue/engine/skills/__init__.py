@@ -1,0 +1,1 @@
+"""Skills: what agents are offered, how they read them, and how their command lines call back."""

@@ -1,0 +1,71 @@
+"""The tool with which agents read skills."""
+
+import asyncio
+from collections.abc import Mapping, Sequence
+from pathlib import Path, PurePosixPath
+from typing import Any
+
+from retinue.engine.collaboration.services import call_of
+from retinue.engine.skills.shelf import READING_TOOL, SkillShelf
+from retinue.errors import NotFoundError, RefusedError, UsageError
+from retinue.plugins.skill_folders import PLACE
+from retinue.problems import LoadProblem
+from retinue.tools.function import FunctionTool, tool
+from retinue.tools.port import Tool, ToolContext
+
+_MOST_BYTES = 1_000_000
+
+
+class SkillToolbox:
+    """Implements `Toolbox`: the tool is there as long as the project has skills."""
+
+    def __init__(self, shelf: SkillShelf) -> None:
+        self._project = shelf.project
+        self._reading = {READING_TOOL: _reading_tool(shelf).as_tool(source="skills")}
+        self._none: Mapping[str, Tool] = {}
+
+    async def tools(self) -> Mapping[str, Tool]:
+        return self._reading if self._project.look() else self._none
+
+    def problems(self) -> Sequence[LoadProblem]:
+        return self._project.problems()
+
+
+def _reading_tool(shelf: SkillShelf) -> FunctionTool[..., Any]:
+    @tool(name=READING_TOOL, effect="pure", capabilities=["skills.read"])
+    async def skills_read(ctx: ToolContext, path: str) -> str:
+        """Read a file of a skill: first its SKILL.md, then files that it names.
+
+        Args:
+            path: As it is listed, such as /skills/letters/SKILL.md; a folder's path lists it.
+        """
+        call = call_of(ctx)
+        steps = PurePosixPath(path).parts
+        if steps[:2] != ("/", PLACE.strip("/")) or len(steps) < 3:
+            raise UsageError(f"path: expected one that begins with {PLACE}/ and a skill's name")
+        definition, tools = call.plan.definition, call.plan.scoped
+        folders = {one.folder.name: one.folder for one in shelf.instructions(definition, tools)}
+        folders |= {one.id: one.folder for one in shelf.commands(definition, tools)}
+        folder = folders.get(steps[2])
+        if folder is None:
+            raise RefusedError(f"there is no skill {steps[2]!r} that you can use")
+        return await asyncio.to_thread(_read, folder, PurePosixPath(*steps[3:]), path)
+
+    return skills_read
+
+
+def _read(folder: Path, inside: PurePosixPath, shown: str) -> str:
+    """Read below the folder; what leads out of it, by dots or by links, is not there."""
+    root = folder.resolve()
+    file = (root / inside).resolve()
+    if not file.is_relative_to(root) or not file.exists():
+        raise NotFoundError(f"there is no {shown}")
+    if file.is_dir():
+        names = sorted(one.name + ("/" if one.is_dir() else "") for one in file.iterdir())
+        return "\n".join(names)
+    if file.stat().st_size > _MOST_BYTES:
+        raise UsageError(f"{shown} is too large to read: more than {_MOST_BYTES} bytes")
+    try:
+        return file.read_text("utf-8")
+    except UnicodeDecodeError:
+        raise UsageError(f"{shown} is no text") from None

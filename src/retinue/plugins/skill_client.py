@@ -1,0 +1,83 @@
+"""The command line of a plugin's skill: calls back, from a sandbox, for the agent that runs it.
+
+It needs the standard library alone: a copy of this file runs where Retinue is not.
+"""
+
+import argparse
+import http.client
+import json
+import os
+import socket
+import sys
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from retinue.plugins.command_line import CommandLineError, Parsed, parse, parser_of, written
+
+SOCKET_VARIABLE = "RETINUE_SKILL_SOCKET"
+TOKEN_VARIABLE = "RETINUE_SKILL_TOKEN"
+
+DONE, FAILED, USAGE, NOT_SET_UP, REFUSED = 0, 1, 2, 3, 4
+_TIMEOUT_SECONDS = 600
+
+
+class _Connection(http.client.HTTPConnection):
+    """HTTP over a socket in the file system."""
+
+    def __init__(self, path: str) -> None:
+        super().__init__("localhost", timeout=_TIMEOUT_SECONDS)
+        self._path = path
+
+    def connect(self) -> None:
+        self.sock = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+        self.sock.settimeout(self.timeout)
+        self.sock.connect(self._path)
+
+
+def main(described: Path, arguments: Sequence[str]) -> int:
+    """Run one command of the plugin that the file describes."""
+    plugin = json.loads(described.read_text("utf-8"))
+    parser = parser_of(
+        f"{plugin['id']}-cli", plugin["description"], plugin["operations"], shared=_share
+    )
+    try:
+        parsed = parse(parser, arguments)
+    except CommandLineError as error:
+        return _fail(USAGE, f"{error}; see --help")
+    place, token = os.environ.get(SOCKET_VARIABLE), os.environ.get(TOKEN_VARIABLE)
+    if not place or not token:
+        return _fail(NOT_SET_UP, "this runs only in the shell tool of an agent")
+    try:
+        status, answer = _call(place, token, plugin["id"], parsed)
+    except (OSError, ValueError, http.client.HTTPException) as error:
+        return _fail(FAILED, f"no answer: {error}")
+    if status != http.HTTPStatus.OK:
+        error = answer.get("error", {})
+        return _fail(REFUSED, f"{error.get('message', status)} ({error.get('code', status)})")
+    sys.stdout.write(written(answer["result"], is_json=parsed.options["json"]) + "\n")
+    return DONE
+
+
+def _share(command: argparse.ArgumentParser) -> None:
+    command.add_argument("--json", action="store_true", help="print the result as JSON")
+
+
+def _call(place: str, token: str, plugin: str, parsed: Parsed) -> tuple[int, Mapping[str, Any]]:
+    connection = _Connection(place)
+    try:
+        connection.request(
+            "POST",
+            f"/api/plugins/{plugin}/operations/{parsed.operation}",
+            body=json.dumps({"arguments": parsed.arguments}),
+            headers={"Authorization": f"Bearer {token}", "Content-Type": "application/json"},
+        )
+        response = connection.getresponse()
+        return response.status, json.loads(response.read() or b"{}")
+    finally:
+        connection.close()
+
+
+def _fail(code: int, message: str) -> int:
+    sys.stderr.write(f"{message}\n")
+    return code

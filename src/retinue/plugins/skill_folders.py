@@ -1,0 +1,174 @@
+"""A plugin's skill: a folder with SKILL.md and a command line that calls its operations."""
+
+import json
+import os
+import shutil
+import sys
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from importlib.resources import files
+from pathlib import Path
+from typing import Any
+
+from retinue.plugins.command_line import options_of
+from retinue.plugins.port import Operation, Plugin
+
+PLACE = "/skills"
+"""Where sandboxes have the folders."""
+
+CLIENT = ".client"
+_MODULES = ("command_line.py", "skill_client.py")
+_LONGEST_DESCRIPTION = 1024
+_RUN = """\
+import sys
+from pathlib import Path
+
+here = Path(__file__).parent
+sys.path.insert(0, str(here))
+
+from retinue.plugins.skill_client import main  # noqa: E402
+
+sys.exit(main(here.parent / sys.argv[1] / "operations.json", sys.argv[2:]))
+"""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PluginSkill:
+    """One of the folders."""
+
+    id: str
+    description: str
+    folder: Path
+
+    @property
+    def document(self) -> str:
+        """The path of SKILL.md in a sandbox."""
+        return f"{PLACE}/{self.id}/SKILL.md"
+
+    @property
+    def command(self) -> str:
+        """The path of the command line in a sandbox."""
+        return f"{PLACE}/{self.id}/{self.id}-cli"
+
+
+class SkillFolders:
+    """Writes the folders of plugins into a directory that nothing else writes to."""
+
+    def __init__(self, directory: Path) -> None:
+        self.directory = directory
+        self.skills: Mapping[str, PluginSkill] = {}
+        self.revision = 0
+
+    def write(self, plugins: Mapping[str, Plugin]) -> None:
+        """Make the folders those of these plugins, and no others."""
+        kept = {CLIENT, *plugins} if plugins else set[str]()
+        if self.directory.is_dir():
+            for old in self.directory.iterdir():
+                if old.name not in kept:
+                    shutil.rmtree(old)
+        if plugins:
+            self._write_client()
+        self.skills = {plugin.id: self._written(plugin) for plugin in plugins.values()}
+        self.revision += 1
+
+    def _write_client(self) -> None:
+        place = self.directory / CLIENT
+        _replace(place / "run.py", _RUN)
+        for name in _MODULES:
+            source = files("retinue.plugins").joinpath(name).read_text("utf-8")
+            _replace(place / "retinue" / "plugins" / name, source)
+
+    def _written(self, plugin: Plugin) -> PluginSkill:
+        folder = self.directory / plugin.id
+        _replace(folder / "operations.json", json.dumps(described(plugin), ensure_ascii=False))
+        _replace(folder / "SKILL.md", document_of(plugin))
+        _replace(folder / f"{plugin.id}-cli", _script(plugin.id), mode=0o755)
+        description = " ".join(plugin.description.split())[:_LONGEST_DESCRIPTION]
+        return PluginSkill(id=plugin.id, description=description, folder=folder)
+
+
+def described(plugin: Plugin) -> Mapping[str, Any]:
+    """What a command line must know of a plugin."""
+    return {
+        "id": plugin.id,
+        "description": plugin.description,
+        "operations": [_operation(one) for one in plugin.operations],
+    }
+
+
+def document_of(plugin: Plugin) -> str:
+    """SKILL.md: how the command line is used, command by command."""
+    description = " ".join(plugin.description.split())[:_LONGEST_DESCRIPTION]
+    command = f"{PLACE}/{plugin.id}/{plugin.id}-cli"
+    lines = [
+        "---",
+        f"name: {plugin.id}",
+        f"description: {json.dumps(description, ensure_ascii=False)}",
+        "---",
+        "",
+        f"# {plugin.title}",
+        "",
+        "Run it with the shell:",
+        "",
+        f"    {command} COMMAND [OPTIONS]",
+        "",
+        "It prints the result: text as it is, everything else as JSON; with `--json` always JSON."
+        " `COMMAND --help` tells the options. It exits with 0 when it is done, 2 when the command"
+        " line is wrong, 4 when the operation failed or is not allowed for you, and says why.",
+        "",
+        "## Commands",
+    ]
+    for operation in plugin.operations:
+        lines += _section(plugin, operation)
+    return "\n".join(lines) + "\n"
+
+
+def python_binds() -> Sequence[Path]:
+    """What of this Python a sandbox lacks; nothing, when it belongs to the system."""
+    program, prefix = Path(_python()), Path(sys.base_prefix)
+    if program.is_relative_to("/usr"):
+        return ()
+    return (program, prefix / "lib")
+
+
+def _section(plugin: Plugin, operation: Operation) -> Sequence[str]:
+    lines = ["", f"### {operation.id}", "", operation.description, ""]
+    lines.append(f"The same as the tool `{plugin.tool_name(operation)}`.")
+    options = options_of(_operation(operation))
+    if options:
+        lines.append("")
+    for flag, takes, text, is_required in options:
+        needed = ", required" if is_required else ""
+        about = f": {text}" if text else ""
+        lines.append(f"- `{flag} {takes}`{needed}{about}")
+    return lines
+
+
+def _operation(operation: Operation) -> Mapping[str, Any]:
+    return {
+        "id": operation.id,
+        "summary": operation.summary,
+        "description": operation.description,
+        "parameters": operation.parameters,
+    }
+
+
+def _script(plugin_id: str) -> str:
+    return f"#!/bin/sh\nexec '{_python()}' -I -S -B {PLACE}/{CLIENT}/run.py {plugin_id} \"$@\"\n"
+
+
+def _python() -> str:
+    """The interpreter itself, not the link of a virtual environment."""
+    return os.path.realpath(getattr(sys, "_base_executable", sys.executable))
+
+
+def _replace(path: Path, text: str, *, mode: int = 0o644) -> None:
+    """Put a file in its place at once, unless it is there already."""
+    data = text.encode()
+    if path.is_file() and path.read_bytes() == data and path.stat().st_mode & 0o777 == mode:
+        return
+    path.parent.mkdir(parents=True, exist_ok=True)
+    draft = path.with_name(f".{path.name}.new")
+    draft.write_bytes(data)
+    draft.chmod(mode)
+    draft.replace(path)

@@ -1,0 +1,130 @@
+"""The door of skills' command lines: one socket, one route, and passes in place of the token."""
+
+import asyncio
+import logging
+import shutil
+import socket
+import tempfile
+from collections.abc import Generator
+from contextlib import contextmanager
+from pathlib import Path
+
+import uvicorn
+from msgspec import field
+from starlette.applications import Starlette
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import Route
+
+from retinue.engine.operations import Caller, Operations
+from retinue.engine.skills.desk import SOCKET
+from retinue.engine.skills.passes import Passes
+from retinue.errors import RetinueError
+from retinue.server.auth import unauthorized
+from retinue.server.decoding import decode_json
+from retinue.server.endpoints import answer, read_body
+from retinue.server.errors import error_response, from_starlette, internal_error
+from retinue.server.plugin_wire import OperationResult
+from retinue.server.wire import Asked, Attributes
+
+logger = logging.getLogger(__name__)
+
+_MOST_BYTES = 2_000_000
+_READ_SECONDS = 30
+
+
+class SkillCall(Asked, frozen=True, kw_only=True):
+    """What a command line sends; for whom it calls, the pass tells."""
+
+    arguments: Attributes = field(default_factory=dict)
+
+
+class SkillDoor:
+    """Opened by the first command that needs it; only sandboxes that it is bound into reach it."""
+
+    def __init__(self, operations: Operations, passes: Passes) -> None:
+        self._operations = operations
+        self._passes = passes
+        self._home: Path | None = None
+        self._server: uvicorn.Server | None = None
+        self._serving: asyncio.Task[None] | None = None
+
+    async def open(self) -> Path:
+        """Give the folder with the socket; everybody on this machine is kept out by its parent."""
+        if self._home is None:
+            # Not in the data directory: the path of a socket has to be short.
+            self._home = Path(tempfile.mkdtemp(prefix="retinue-"))
+            place = self._home / "door"
+            place.mkdir(mode=0o755)
+            place.chmod(0o755)
+            listening = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+            listening.bind(str(place / SOCKET))
+            (place / SOCKET).chmod(0o666)
+            listening.listen()
+            listening.setblocking(False)
+            self._server = _Server(
+                uvicorn.Config(
+                    self._app(),
+                    lifespan="off",
+                    log_config=None,
+                    access_log=False,
+                    server_header=False,
+                    timeout_graceful_shutdown=1,
+                )
+            )
+            self._serving = asyncio.create_task(self._server.serve([listening]))
+        return self._home / "door"
+
+    async def close(self) -> None:
+        if self._server is not None and self._serving is not None:
+            self._server.should_exit = True
+            await self._serving
+        if self._home is not None:
+            shutil.rmtree(self._home, ignore_errors=True)
+        self._home = self._server = self._serving = None
+
+    def _app(self) -> Starlette:
+        path = "/api/plugins/{plugin}/operations/{operation}"
+        app = Starlette(
+            routes=[Route(path, self._operate, methods=["POST"])],
+            exception_handlers={HTTPException: _explain},
+        )
+        app.router.redirect_slashes = False
+        return app
+
+    async def _operate(self, request: Request) -> Response:
+        try:
+            caller = self._caller(request)
+            data = await read_body(request, limit=_MOST_BYTES, timeout_seconds=_READ_SECONDS)
+            asked = decode_json(data, SkillCall)
+            names = request.path_params
+            result = await self._operations.call(
+                caller, names["plugin"], names["operation"], asked.arguments
+            )
+            return answer(OperationResult(result=result))
+        except RetinueError as error:
+            return error_response(error)
+        except Exception:
+            logger.exception("request of a skill failed")
+            return error_response(internal_error())
+
+    def _caller(self, request: Request) -> Caller:
+        scheme, _, token = request.headers.get("authorization", "").partition(" ")
+        caller = self._passes.holder(token.strip()) if scheme.lower() == "bearer" else None
+        if caller is None:
+            raise unauthorized("This is for commands that an agent runs in its shell.")
+        return caller
+
+
+async def _explain(_: Request, error: Exception) -> Response:
+    assert isinstance(error, HTTPException)
+    return error_response(from_starlette(error))
+
+
+class _Server(uvicorn.Server):
+    """uvicorn without its signals: the process stops for other reasons."""
+
+    @contextmanager
+    def capture_signals(self) -> Generator[None]:
+        yield

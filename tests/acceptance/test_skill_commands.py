@@ -1,0 +1,196 @@
+"""Command lines of skills, run for real: an agent's shell, in a sandbox, calls back."""
+
+import asyncio
+import json
+import sqlite3
+from collections.abc import AsyncIterator
+from contextlib import closing
+from pathlib import Path
+
+import httpx2
+import pytest
+
+from retinue.assembly import App, Extras, open_app
+from retinue.engine.operations import Caller
+from retinue.errors import RetinueError
+from retinue.ids import LOCAL_OWNER, AgentId
+from retinue.messages import ToolRecord
+from retinue.models.port import ModelRequest
+from retinue.models.scripted import Answer, Call, Reply, ScriptedModel
+from retinue.tools.sandbox import Sandbox
+from tests.acceptance.http.support import SHELF, last_words
+
+needs_sandbox = pytest.mark.skipif(
+    (reason := asyncio.run(Sandbox().problem())) is not None,
+    reason=f"no sandbox on this machine: {reason}",
+)
+pytestmark = [pytest.mark.sandbox, needs_sandbox]
+
+AGENTS = {
+    "clerk": """
+toolExposure = "skills"
+toolAllowlist = ["shelf_*", "shell", "skills_read"]
+toolDenylist = ["shelf_burn"]
+toolApprovals = ["shelf_lend"]
+skillDenylist = ["secret-*"]
+""",
+    "guest": """
+toolExposure = "mixed"
+toolAllowlist = ["shelf_who", "shell"]
+skillAllowlist = ["shelf"]
+""",
+    "plain": """
+toolAllowlist = ["shelf_*", "shell"]
+skillAllowlist = []
+""",
+}
+SKILL = """---
+name: {name}
+description: How letters are written.
+---
+Write them by hand. See forms/a.txt.
+"""
+
+
+def model(request: ModelRequest) -> Answer:
+    words = last_words(request)
+    if words == "a tool ran":
+        return "Done."
+    name, _, rest = words.partition(" ")
+    key = "command" if name == "shell" else "path"
+    return Reply(calls=[Call(name=name, arguments={key: rest})])
+
+
+class House:
+    """A project that is open, with its agents."""
+
+    def __init__(self, app: App, project: Path) -> None:
+        self.app = app
+        self.project = project
+        self.agents: dict[str, AgentId] = {}
+
+    async def use(self, definition: str, words: str) -> ToolRecord:
+        """Let an agent's model call a tool, and give its result."""
+        engine = self.app.engine
+        if definition not in self.agents:
+            self.agents[definition] = (await engine.create(LOCAL_OWNER, definition)).id
+        agent_id = self.agents[definition]
+        receipt = await engine.post(LOCAL_OWNER, agent_id, words)
+        await engine.outcome(LOCAL_OWNER, receipt.item.id, wait_seconds=50)
+        records = await engine.store.history(LOCAL_OWNER, agent_id, after=0, limit=1000)
+        return [record for record in records if isinstance(record, ToolRecord)][-1]
+
+    async def sh(self, definition: str, command: str) -> str:
+        return (await self.use(definition, f"shell {command}")).text
+
+
+@pytest.fixture
+async def house(tmp_path: Path) -> AsyncIterator[House]:
+    project = tmp_path / "project"
+    (project / "agents").mkdir(parents=True)
+    for name, fields in AGENTS.items():
+        text = f'name = "{name}"\nsystemPrompt = "Work."\nmodel = "scripted"\n{fields}'
+        (project / "agents" / f"{name}.toml").write_text(text)
+    for name in ("letters", "secret-letters"):
+        folder = project / "skills" / name
+        (folder / "forms").mkdir(parents=True)
+        (folder / "SKILL.md").write_text(SKILL.format(name=name))
+        (folder / "forms" / "a.txt").write_text("Dear Sir or Madam\n")
+    (project / "skills" / "letters" / "out").symlink_to(project / "retinue.toml")
+    (project / "retinue.toml").write_text('model = "scripted"\n[limits]\ncoalesceWindowMs = 0\n')
+    extras = Extras(models={"scripted": ScriptedModel(model)}, plugins=[SHELF])
+    app = await open_app(project, {}, extras=extras)
+    yield House(app, project)
+    await app.close()
+
+
+async def test_an_allowed_command_works_and_a_denied_one_is_refused(house: House) -> None:
+    found = await house.sh("clerk", "/skills/shelf/shelf-cli find --title Emma --most 2 --json")
+    agent = house.agents["clerk"]
+    assert json.loads(found) == {"title": "Emma", "most": 2, "owner": "local", "agent": agent}
+    burnt = await house.sh("clerk", "/skills/shelf/shelf-cli burn --title Emma")
+    assert burnt == (
+        "The tool 'shelf_burn' is not allowed for this agent. (refused)\n[exit code 4]"
+    )
+    with closing(sqlite3.connect(house.project / ".retinue" / "retinue.db")) as database:
+        lines = database.execute("SELECT agent, action, detail ->> 'tool' FROM audit").fetchall()
+    assert lines == [(agent, "tool_refused", "shelf_burn")]
+    lent = await house.sh("clerk", "/skills/shelf/shelf-cli lend --title Emma")
+    assert "asked before each call" in lent
+
+
+async def test_the_command_line_documents_itself_and_tells_usage_errors(house: House) -> None:
+    told = await house.sh(
+        "clerk",
+        "head -3 /skills/shelf/SKILL.md; /skills/shelf/shelf-cli find --help;"
+        " /skills/shelf/shelf-cli find; echo $?",
+    )
+    assert told.startswith('---\nname: shelf\ndescription: "Books."\n')
+    assert "--title TEXT" in told
+    assert told.endswith("the following arguments are required: --title; see --help\n2")
+
+
+async def test_each_pass_is_worth_the_rights_of_its_own_agent_and_no_more(house: House) -> None:
+    who = await house.sh("guest", "/skills/shelf/shelf-cli who")
+    assert who == house.agents["guest"]
+    refused = await house.sh("guest", "/skills/shelf/shelf-cli find --title Emma")
+    assert "'shelf_find' is not allowed for this agent" in refused
+
+
+async def test_without_a_pass_or_with_an_old_one_nothing_is_done(house: House) -> None:
+    cli = "/skills/shelf/shelf-cli"
+    assert "[exit code 3]" in await house.sh("clerk", f"env -u RETINUE_SKILL_TOKEN {cli} who")
+    forged = await house.sh("clerk", f"RETINUE_SKILL_TOKEN=x {cli} who")
+    assert "(unauthorized)\n[exit code 4]" in forged
+    old = await house.sh("clerk", "echo $RETINUE_SKILL_TOKEN")
+    assert len(old) > 40
+    for definition in ("clerk", "guest"):
+        again = await house.sh(definition, f"RETINUE_SKILL_TOKEN={old} {cli} who")
+        assert "(unauthorized)" in again
+
+
+async def test_a_pass_ends_with_its_agent_and_opens_nothing_else(house: House) -> None:
+    await house.sh("clerk", "true")
+    agent, desk = house.agents["clerk"], house.app.skills
+    caller = Caller(owner=LOCAL_OWNER, agent_id=agent, is_skill=True)
+    token = desk.passes.issue(caller, 60)
+    place = await house.app.skill_door.open()
+    transport = httpx2.AsyncHTTPTransport(uds=str(place / "skills.sock"))
+    headers = {"Authorization": f"Bearer {token}"}
+    async with httpx2.AsyncClient(
+        transport=transport, base_url="http://localhost", headers=headers
+    ) as client:
+        who = "/api/plugins/shelf/operations/who"
+        assert (await client.post(who, json={})).json() == {"result": agent}
+        other = await client.post(who, json={"agentId": house.agents["clerk"]})
+        assert other.status_code == 400
+        for path in ("/api/agents", "/api/plugins", "/", f"/api/agents/{agent}/files"):
+            assert (await client.get(path)).status_code == 404
+        await house.app.engine.terminate(LOCAL_OWNER, agent)
+        assert (await client.post(who, json={})).status_code == 410
+    with pytest.raises(RetinueError):
+        await house.app.engine.operations.call(caller, "shelf", "who", {})
+
+
+async def test_who_is_offered_no_skill_gets_no_way_back(house: House) -> None:
+    told = await house.sh("plain", "ls /skills /run/retinue 2>&1 | wc -l; env | grep -c RETINUE")
+    assert told.split("\n")[:2] == ["2", "0"]
+
+
+async def test_skills_of_the_project_are_read_within_the_lists(house: House) -> None:
+    read = await house.use("clerk", "skills_read /skills/letters/SKILL.md")
+    assert read.text.endswith("Write them by hand. See forms/a.txt.\n")
+    listed = await house.use("clerk", "skills_read /skills/letters")
+    assert listed.text.split("\n") == ["SKILL.md", "forms/", "out"]
+    for path, status in (
+        ("/skills/secret-letters/SKILL.md", "refused"),
+        ("/skills/nothing/SKILL.md", "refused"),
+        ("/skills/letters/../secret-letters/SKILL.md", "error"),
+        ("/skills/letters/out", "error"),
+        ("/etc/passwd", "error"),
+    ):
+        assert (await house.use("clerk", f"skills_read {path}")).status == status
+    shown = await house.sh("clerk", "cat /skills/letters/forms/a.txt; ls /skills; touch /skills/x")
+    assert "Dear Sir or Madam\nletters\nshelf\n" in shown
+    assert "Read-only file system" in shown
+    assert "secret" not in shown
