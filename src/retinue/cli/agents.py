@@ -5,8 +5,10 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
+from retinue.agents.context_line import without_context_line
 from retinue.agents.descriptor import Kind
 from retinue.cli.connecting import run_with_client
+from retinue.cli.contexts import print_context
 from retinue.cli.options import AgentReference, Common
 from retinue.cli.printing import one_line, print_fields, print_json, print_table, say, styled
 from retinue.cli.trees import tree_lines
@@ -86,14 +88,25 @@ def _print_agents(
         say("There are more: use --limit, --definition or --query.")
 
 
-def show(common: Common, agent: AgentReference) -> None:
-    """Show one agent: who it is, what it does, its queue, tokens and files."""
+def show(
+    common: Common,
+    agent: AgentReference,
+    context: Annotated[
+        bool, typer.Option("--context", help="What its model would be sent now, with tokens.")
+    ] = False,
+) -> None:
+    """Show one agent: who it is, what it does, its queue, tokens and files; or its context."""
 
     async def work(client: "Client") -> None:
         from retinue.cli.references import find_agent
         from retinue.clock import SystemClock
 
-        detail = await client.detail((await find_agent(client, agent)).id)
+        found = await find_agent(client, agent)
+        if context:
+            view = await client.context(found.id)
+            print_json(view) if common.is_json else print_context(view)
+            return
+        detail = await client.detail(found.id)
         tree = await client.tree(detail.id)
         if common.is_json:
             print_json(detail)
@@ -131,7 +144,10 @@ def _fields(
         fields.append(("pinned", moment(detail.pinned_at, now)))
     if detail.retry_at:
         fields.append(("tries again", moment(detail.retry_at, now)))
-    queue = [f"{item.id}  {item.fate}  {one_line(item.text, 60)}" for item in detail.messages]
+    queue = [
+        f"{item.id}  {item.fate}  {one_line(without_context_line(item.text), 60)}"
+        for item in detail.messages
+    ]
     fields.append(("queue", "\n".join(queue) or "empty"))
     fields.append(("tokens", _tokens(detail)))
     files = [f"{file.path}  {size(file.size)}" for file in detail.files[:_FILES_SHOWN]]

@@ -2,7 +2,7 @@
 
 from collections.abc import AsyncIterator, Mapping, Sequence
 from datetime import datetime
-from typing import Any, Literal, Protocol
+from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 from msgspec import Struct, field
 
@@ -12,6 +12,9 @@ from retinue.agents.state import TokenSnapshot, TokenStats
 from retinue.events import AgentView, Event, ItemView, RequestView, ScheduleView, SlotView, WaitView
 from retinue.messages import AnyRecord, FileReference
 from retinue.models.port import Models
+
+if TYPE_CHECKING:
+    from retinue.engine.prompting.viewing import ContextView
 
 GENERATIONS_SHOWN = 8
 Decision = Literal["allow", "deny"]
@@ -222,6 +225,10 @@ class Client(Protocol):
     async def detail(self, agent_id: str) -> AgentDetail: ...
 
     async def tree(self, agent_id: str) -> AgentTree: ...
+
+    async def context(self, agent_id: str) -> "ContextView":
+        """What its model would be sent now."""
+        ...
 
     async def open_place(self, place: Place) -> AgentView:
         """Find the place's agent or create it."""

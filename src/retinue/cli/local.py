@@ -43,6 +43,7 @@ from retinue.stores.port import AgentQuery
 if TYPE_CHECKING:
     from retinue.definitions.definition import Definition
     from retinue.engine.engine import Engine
+    from retinue.engine.prompting.viewing import ContextView
     from retinue.events import AgentView, Event, RequestView, ScheduleView, SlotView
     from retinue.messages import AnyRecord, FileReference
     from retinue.models.port import Models
@@ -131,6 +132,9 @@ class LocalClient:
             tokens=agent.state.tokens,
             files=list(files[:_FILES_LISTED]),
         )
+
+    async def context(self, agent_id: str) -> "ContextView":
+        return await self._engine.contexts.view(LOCAL_OWNER, AgentId(agent_id))
 
     async def open_place(self, place: Place) -> "AgentView":
         descriptor = UserDescriptor(

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Literal
 
+from retinue.agents.context_line import without_context_line
 from retinue.cli.cards import card, settled_line
 from retinue.cli.wording import arguments_line, milliseconds, plural
 from retinue.clock import SystemClock
@@ -52,9 +53,11 @@ def pieces_of(record: AnyRecord, calls: Mapping[str, CallPart]) -> list[Piece]:
     match record:
         case UserRecord():
             names = "".join(f"\n[{file.name}]" for file in record.files)
-            return [
-                Piece(kind="user", text=record.text + names, label=record.sender, at=at, seq=seq)
-            ]
+            text = without_context_line(record.text)
+            label = (
+                record.sender if text is record.text else f"{record.sender or 'user'}, with context"
+            )
+            return [Piece(kind="user", text=text + names, label=label, at=at, seq=seq)]
         case SystemRecord():
             label = f"{record.origin}, silently" if record.silent else record.origin
             return [Piece(kind="system", text=record.text, label=label, at=at, seq=seq)]

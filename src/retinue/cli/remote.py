@@ -25,6 +25,7 @@ from retinue.cli.client import (
     ScheduleOrder,
     VariableView,
 )
+from retinue.engine.prompting.viewing import ContextView
 from retinue.errors import BusyError, RetinueError
 from retinue.events import (
     AgentView,
@@ -177,6 +178,9 @@ class RemoteClient:
 
     async def tree(self, agent_id: str) -> AgentTree:
         return await self._get(f"{_agent(agent_id)}/tree", AgentTree, {"depth": GENERATIONS_SHOWN})
+
+    async def context(self, agent_id: str) -> ContextView:
+        return await self._get(f"{_agent(agent_id)}/context", ContextView)
 
     async def open_place(self, place: Place) -> AgentView:
         body = {"definition": place.definition, "descriptor": place.descriptor}

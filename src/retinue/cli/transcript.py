@@ -3,6 +3,7 @@
 from dataclasses import dataclass, field
 from datetime import datetime
 
+from retinue.agents.context_line import without_context_line
 from retinue.agents.fate import FINAL
 from retinue.cli.pieces import (
     Piece,
@@ -228,7 +229,7 @@ class Transcript:
             return []
         self._noted.add(item.id)
         reason = f": {item.reason}" if item.reason else ""
-        text = f"“{one_line(item.text, 40)}” {item.fate}{reason}"
+        text = f"“{one_line(without_context_line(item.text), 40)}” {item.fate}{reason}"
         return [Piece(kind="problem", text=text, at=item.ended_at)]
 
     def _forget_live(self) -> None:

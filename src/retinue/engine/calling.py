@@ -7,8 +7,9 @@ from retinue.clock import Clock
 from retinue.definitions.declared import HookBlocked
 from retinue.engine import sides, steps
 from retinue.engine.actions import EndRun, ends_turn
-from retinue.engine.asking import ask, with_images
+from retinue.engine.asking import ask
 from retinue.engine.committing import Committer, Interrupted
+from retinue.engine.composing import Composer
 from retinue.engine.equipment import Equipment
 from retinue.engine.feed import Feed
 from retinue.engine.hooking import Hooks
@@ -17,12 +18,10 @@ from retinue.engine.prompting.planning import Plan
 from retinue.engine.retrying import GiveUp, after_failure
 from retinue.engine.streaming import Narrator
 from retinue.engine.subagents.booting import Boots
-from retinue.engine.subagents.registry import with_registry
 from retinue.engine.warm import Draft, Warm
 from retinue.errors import ContextTooLongError, ModelError, RetinueError
 from retinue.failpoints import reach
-from retinue.models.port import Completed, Model, ModelRequest
-from retinue.tools.port import FileTrees
+from retinue.models.port import Completed, Model
 
 logger = logging.getLogger(__name__)
 
@@ -37,19 +36,19 @@ class ModelCaller:
         equipment: Equipment,
         room: RoomMaker,
         feed: Feed,
-        trees: FileTrees,
         clock: Clock,
         random: Random,
         boots: Boots,
         hooks: Hooks,
+        composer: Composer,
     ) -> None:
         self._boots = boots
         self._hooks = hooks
+        self._composer = composer
         self._committer = committer
         self._equipment = equipment
         self._room = room
         self._feed = feed
-        self._trees = trees
         self._clock = clock
         self._random = random
 
@@ -156,34 +155,12 @@ class ModelCaller:
             await self._hooks.told(warm, plan.hooks, [record])
 
     async def _answer(self, warm: Warm, plan: Plan, model: Model, narrator: Narrator) -> Completed:
-        hooks = plan.hooks
-        context = warm.context if hooks is None else await self._hooks.history(warm, hooks)
-        messages = context.messages
-        if context.images:
-            messages = await with_images(messages, self._trees.tree(warm.id))
-        turn = warm.state.turn
-        system = await self._equipment.system(warm, plan)
-        closing = await self._equipment.closing(warm, plan) if plan.artifacts else ""
-        if warm.state.children:
-            closing = with_registry(
-                closing, warm.state.children, turn.side if turn is not None else "side_a"
-            )
-        if hooks is not None:
-            system = await self._hooks.system(warm, hooks, system)
-            messages = await self._hooks.messages(warm, hooks, messages)
-        request = ModelRequest(
-            system=system,
-            messages=messages,
-            tools=plan.specs,
-            closing=closing,
-            session=warm.id,
-            attempt=turn.attempt if turn else 0,
-        )
+        request = await self._composer.request(warm, plan)
         reach("model:before")
         completed = await ask(model, request, narrator.show)
         narrator.catch_up()
-        if hooks is not None:
-            completed = await self._hooks.response(warm, hooks, completed)
+        if plan.hooks is not None:
+            completed = await self._hooks.response(warm, plan.hooks, completed)
         return completed
 
     async def _model_failed(self, warm: Warm, error: ModelError, models: int) -> None:

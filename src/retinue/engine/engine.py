@@ -115,6 +115,7 @@ class Engine:
         self._runner = wiring.make_runner(world, limits, parts)
         equipment = self._runner.equipment
         self.skills = world.skills
+        self.contexts = wiring.make_contexts(world, equipment)
         self.operations = wiring.make_operations(world, limits, equipment.plan_of)
         self._running: set[AgentId] = set()
         self._commands: dict[AgentId, list[Command]] = {}

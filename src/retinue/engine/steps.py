@@ -8,6 +8,7 @@ from typing import Any
 from msgspec import UNSET, structs
 
 from retinue.agents.children import registered
+from retinue.agents.context_line import without_context_line
 from retinue.agents.inbox import Item, Trail
 from retinue.agents.state import AgentState, TokenSnapshot, TokenStats, Turn
 from retinue.engine.prompting.planning import Plan
@@ -465,7 +466,7 @@ def merged(old: Mapping[str, Any], patch: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def snippet(text: str) -> str:
-    line = " ".join(text.split())
+    line = " ".join(without_context_line(text).split())
     return line if len(line) <= _SNIPPET_CHARACTERS else f"{line[: _SNIPPET_CHARACTERS - 1]}…"
 
 

@@ -12,6 +12,8 @@ from retinue.engine.calling import ModelCaller
 from retinue.engine.collaboration.services import Services
 from retinue.engine.collaboration.toolbox import CollaborationToolbox
 from retinue.engine.committing import Committer
+from retinue.engine.composing import Composer
+from retinue.engine.contexts import Contexts
 from retinue.engine.delivery import Deliver, Outbox
 from retinue.engine.desk import Desk
 from retinue.engine.environment import Environment
@@ -177,6 +179,16 @@ def _equipment(world: World, limits: Limits, parts: Parts) -> Equipment:
     )
 
 
+def make_contexts(world: World, equipment: Equipment) -> Contexts:
+    """What shows people the contexts of agents."""
+    return Contexts(
+        store=world.store,
+        equipment=equipment,
+        composer=Composer(equipment=equipment, hooks=Hooks(world.trees), trees=world.trees),
+        environment=world.environment,
+    )
+
+
 def make_runner(world: World, limits: Limits, parts: Parts) -> Runner:
     committer = Committer(
         store=world.store,
@@ -198,11 +210,11 @@ def make_runner(world: World, limits: Limits, parts: Parts) -> Runner:
         equipment=equipment,
         room=room,
         feed=parts.feed,
-        trees=world.trees,
         clock=world.clock,
         random=world.random,
         boots=Boots(world.environment),
         hooks=hooks,
+        composer=Composer(equipment=equipment, hooks=hooks, trees=world.trees),
     )
     tools = ToolRunner(
         committer=committer,

@@ -22,6 +22,7 @@ from retinue.server.options import ServerOptions
 from retinue.server.pulse import Pulse
 from retinue.server.routes import (
     agents,
+    contexts,
     definitions,
     events,
     files,
@@ -33,6 +34,7 @@ from retinue.server.routes import (
     plugins,
     schedules,
     variables,
+    windows,
 )
 from retinue.server.sessions import EndedSessions
 from retinue.server.statics import STATIC_DIR, WebApp
@@ -53,6 +55,7 @@ ENDPOINTS: list[AnyEndpoint] = [
     *messages.ENDPOINTS,
     *agents.ENDPOINTS,
     *history.ENDPOINTS,
+    *contexts.ENDPOINTS,
     *permissions.ENDPOINTS,
     *files.ENDPOINTS,
     *events.ENDPOINTS,
@@ -60,6 +63,7 @@ ENDPOINTS: list[AnyEndpoint] = [
     *plugins.ENDPOINTS,
     *schedules.ENDPOINTS,
     *variables.ENDPOINTS,
+    *windows.ENDPOINTS,
     *login.ENDPOINTS,
     Endpoint(
         method="GET",

@@ -315,6 +315,10 @@ class Store(Protocol):
         """Records with a higher seq, oldest first."""
         ...
 
+    async def context(self, owner: OwnerId, agent_id: AgentId) -> Sequence[AnyRecord]:
+        """The records that a claim would give, without claiming the agent."""
+        ...
+
     async def record(self, owner: OwnerId, agent_id: AgentId, seq: int) -> AnyRecord | None: ...
 
     async def changes(

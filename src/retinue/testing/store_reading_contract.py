@@ -208,6 +208,7 @@ class StoreReadingContract:
             store.item(STRANGER, receipt.item.id),
             store.open_items(STRANGER, agent.id),
             store.history(STRANGER, agent.id, after=0, limit=9),
+            store.context(STRANGER, agent.id),
             store.record(STRANGER, agent.id, 1),
             store.delete(STRANGER, agent.id),
         ):

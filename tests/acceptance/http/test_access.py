@@ -25,6 +25,7 @@ EXAMPLES = {
     "plugin": "shelf",
     "request_id": "r1",
     "schedule_id": "daily",
+    "window_id": "w1",
 }
 
 

@@ -28,7 +28,7 @@ ABOUT_AN_AGENT = [
     (endpoint.method, endpoint.path)
     for endpoint in ENDPOINTS
     if ("{" in endpoint.path or endpoint.path in ("/api/tools", "/api/events"))
-    and endpoint.path != "/api/variables/{name}"  # everybody's own
+    and endpoint.path not in ("/api/variables/{name}", "/api/windows/{window_id}")  # one's own
 ]
 
 

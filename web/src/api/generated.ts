@@ -137,6 +137,71 @@ export type ChildView = {
 /** Whether there was anything to do. */
 export type CommandAnswer = { applied: boolean };
 
+/** Where the engine sums up after the turn, before the next call, and drops the oldest. */
+export type ContextMarks = { critical: number; full: number; warning: number };
+
+/** One message of the conversation. */
+export type ContextMessage = { parts: Array<ContextPart>; role: "assistant" | "tool" | "user"; tokens: number };
+
+/** A piece of a message; of an image there is only what it is. */
+export type ContextPart = {
+  call?: string;
+  isError?: boolean;
+  name?: string;
+  text: string;
+  type: "call" | "image" | "result" | "text" | "thinking";
+};
+
+/** A part of the system prompt, or of what comes after the conversation. */
+export type ContextSection = { name: string; text: string; tokens: number };
+
+/** What stands for the older part of the conversation. */
+export type ContextSummary = {
+  at: string | null;
+  keptFrom: number;
+  reason: string;
+  tokens: number;
+  tokensBefore: number;
+};
+
+/** Estimates by part, and the sum as the engine counts it. */
+export type ContextTokens = {
+  closing: number;
+  corrected: number;
+  estimated: number;
+  messages: number;
+  system: number;
+  tools: number;
+};
+
+/** A tool as the model is told of it. */
+export type ContextTool = {
+  description: string;
+  name: string;
+  parameters: Record<string, unknown>;
+  tokens: number;
+};
+
+/** All that a model would be sent now. */
+export type ContextView = {
+  agentId: string;
+  blocked: string | null;
+  closing: Array<ContextSection>;
+  definition: string;
+  hooks: Array<string>;
+  limit: number;
+  marks: ContextMarks;
+  messages: Array<ContextMessage>;
+  model: string;
+  pressure: "critical" | "full" | "low" | "warning";
+  reported: TokenSnapshot | null;
+  side: string;
+  summary: ContextSummary | null;
+  system: Array<ContextSection>;
+  tokens: ContextTokens;
+  tools: Array<ContextTool>;
+};
+
 /** A definition as people choose it. */
 export type DefinitionEntry = {
   color: string | null;
@@ -315,6 +380,14 @@ export type HistoryPage = { cursor: number; first: number; hasMore: boolean; rec
 /** One line of history. Newer servers may send further kinds. */
 export type HistoryRecord = StartRecord | ResetRecord | UserRecord | SystemRecord | AssistantRecord | ToolRecord | SummaryRecord | NoteRecord | RunRecord | HandoffRecord;
 
+/** All panels of one window. */
+export type Inventory = {
+  layout?: Record<string, unknown>;
+  panels?: Array<Panel>;
+  selectedChatPanelId?: string | null;
+  selectedPanelId?: string | null;
+};
+
 /** An item was admitted or its fate changed. */
 export type ItemEvent = { agentId: string; cursor: number; item: ItemView; type: "item" };
 
@@ -334,6 +407,9 @@ export type ItemView = {
   silent?: boolean;
   text: string;
 };
+
+/** How long the inventory stands unless it is sent again. */
+export type Lease = { leaseSeconds: number };
 
 /** Whose agents the browser now sees. */
 export type LoggedIn = { owner: string };
@@ -429,6 +505,34 @@ export type OperationEntry = {
 
 /** What the operation gave: text or JSON. */
 export type OperationResult = { result: unknown };
+
+/** One open panel. */
+export type Panel = {
+  binding?: Record<string, unknown>;
+  context?: Record<string, unknown>;
+  panelId: string;
+  panelTitle?: string;
+  panelType: string;
+  visible?: boolean;
+};
+
+/** One open panel. */
+export type PanelEntry = {
+  binding?: Record<string, unknown>;
+  context?: Record<string, unknown>;
+  panelId: string;
+  panelTitle?: string;
+  panelType: string;
+  visible?: boolean;
+};
+
+/** All panels of one window, and which are selected. */
+export type PanelInventory = {
+  layout?: Record<string, unknown>;
+  panels: Array<PanelEntry>;
+  selectedChatPanelId?: string | null;
+  selectedPanelId?: string | null;
+};
 
 /** A plugin; `file` is empty for those that are built in. */
 export type PluginEntry = {
@@ -832,3 +936,9 @@ export type WatchView = {
   problem: string;
   what: string;
 };
+
+/** A window that is open now. */
+export type WindowEntry = { inventory: Inventory; windowId: string };
+
+/** The windows of one owner. */
+export type WindowList = { windows: Array<WindowEntry> };

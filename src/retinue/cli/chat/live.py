@@ -3,6 +3,7 @@
 import textwrap
 from datetime import datetime
 
+from retinue.agents.context_line import without_context_line
 from retinue.cli.printing import one_line, safe
 from retinue.cli.transcript import Streamed, Transcript
 
@@ -61,7 +62,10 @@ def _queue(transcript: Transcript, width: int) -> list[Line]:
     if len(waiting) == len(transcript.items) and not transcript.parts and not transcript.tools:
         waiting = waiting[1:]  # the first one is about to begin
     lines = [
-        ("class:notice", one_line(f"⋯ queued {position}: {item.text}", width - 1))
+        (
+            "class:notice",
+            one_line(f"⋯ queued {position}: {without_context_line(item.text)}", width - 1),
+        )
         for position, item in enumerate(waiting[:_QUEUE_SHOWN], 1)
     ]
     if len(waiting) > _QUEUE_SHOWN:

@@ -5,6 +5,7 @@ import logging
 from collections.abc import AsyncIterator
 from contextlib import suppress
 
+import msgspec
 from starlette.responses import Response
 from starlette.routing import WebSocketRoute
 from starlette.types import Receive, Scope, Send
@@ -26,6 +27,7 @@ from retinue.server.endpoints import (
 )
 from retinue.server.errors import error_response
 from retinue.server.live import cancelled, pump
+from retinue.server.panel_wire import PushedInventory, inventory_of
 from retinue.server.wire import EventsQuery, Nothing, Subscribe
 
 logger = logging.getLogger(__name__)
@@ -73,6 +75,7 @@ class _Socket:
         try:
             code, reason = await self._ending
         finally:
+            self._services.engine.windows.leave(self._principal.owner, self)
             await cancelled(*tasks, *([self._pumping] if self._pumping else []))
         try:
             await self._close(code, reason)
@@ -94,10 +97,18 @@ class _Socket:
                 self._end(GONE)
                 return
             try:
-                await self._subscribe((message.get("text") or "").encode())
+                await self._take((message.get("text") or "").encode())
             except RetinueError as error:
                 self._end(NOT_UNDERSTOOD, error.message)
                 return
+
+    async def _take(self, data: bytes) -> None:
+        if b'"panel_inventory"' in data and _kind(data) == "panel_inventory":
+            told = decode_json(data, PushedInventory)
+            windows, owner = self._services.engine.windows, self._principal.owner
+            windows.show(owner, told.window_id, inventory_of(told), holder=self)
+        else:
+            await self._subscribe(data)
 
     async def _subscribe(self, data: bytes) -> None:
         wanted = decode_json(data, Subscribe)
@@ -133,6 +144,18 @@ class _Socket:
         with suppress(TimeoutError, RuntimeError, WebSocketDisconnect):
             async with asyncio.timeout(_GOODBYE_SECONDS):
                 await self._socket.close(code, short)
+
+
+class _Kind(msgspec.Struct):
+    type: str = ""
+
+
+def _kind(data: bytes) -> str:
+    """What a message says it is; one that says nothing readable is refused by whoever reads it."""
+    try:
+        return msgspec.json.decode(data, type=_Kind).type
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        return ""
 
 
 async def _first_subscription(

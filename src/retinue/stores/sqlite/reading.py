@@ -170,6 +170,13 @@ def read_history(
     return [decode_record(body) for (body,) in rows]
 
 
+def read_current(
+    connection: sqlite3.Connection, owner: OwnerId, agent_id: AgentId
+) -> list[AnyRecord]:
+    number = read_number(connection, owner, agent_id)
+    return [decode_record(body) for (body,) in connection.execute(READING["current"], (number,))]
+
+
 def read_record(
     connection: sqlite3.Connection, owner: OwnerId, agent_id: AgentId, seq: int
 ) -> AnyRecord | None:

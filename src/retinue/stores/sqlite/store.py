@@ -280,6 +280,9 @@ class SqliteStore:
     ) -> Sequence[AnyRecord]:
         return await self._read(reading.read_history, owner, agent_id, after, limit)
 
+    async def context(self, owner: OwnerId, agent_id: AgentId) -> Sequence[AnyRecord]:
+        return await self._read(reading.read_current, owner, agent_id)
+
     async def record(self, owner: OwnerId, agent_id: AgentId, seq: int) -> AnyRecord | None:
         return await self._read(reading.read_record, owner, agent_id, seq)
 

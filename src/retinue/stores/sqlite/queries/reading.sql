@@ -99,6 +99,10 @@ SELECT body FROM records WHERE agent = ?1 AND seq = ?2;
 -- name: records_between
 SELECT body FROM records WHERE agent = ?1 AND seq BETWEEN ?2 AND ?3 ORDER BY seq;
 
+-- name: current
+SELECT body FROM records
+WHERE agent = ?1 AND seq >= (SELECT context_from FROM agents WHERE number = ?1) ORDER BY seq;
+
 -- name: context
 SELECT body FROM records WHERE agent = ?1 AND seq >= ?2 AND seq < ?3 ORDER BY seq;
 

@@ -1,0 +1,18 @@
+"""The line that a client puts before a person's message: for the model, not for people.
+
+It is a part of the message like any other and gives no rights; whoever types one has written the
+same. It is only parsed in order to be left out where people read.
+"""
+
+import re
+
+_LINE = re.compile(r"\A<context\b[^\n]*/>[ \t]*(?:\n|\Z)")
+
+
+def without_context_line(text: str) -> str:
+    """The message as people see it."""
+    return _LINE.sub("", text, count=1) if text.startswith("<context") else text
+
+
+def has_context_line(text: str) -> bool:
+    return text.startswith("<context") and _LINE.match(text) is not None

@@ -1,0 +1,73 @@
+"""Windows over the wire: what a client shows, bounded, since it is kept in memory."""
+
+from typing import Annotated, Any, Literal
+
+import msgspec
+from msgspec import Meta, field
+
+from retinue.agents.panel import Inventory, Panel
+from retinue.errors import UsageError
+from retinue.server.wire import Answer, Asked
+
+LARGEST_INVENTORY = 48 * 1024
+"""Bytes of JSON; a message over the WebSocket is not much larger either."""
+
+WindowId = Annotated[str, Meta(min_length=1, max_length=64, pattern="^[A-Za-z0-9_-]+$")]
+PanelId = Annotated[str, Meta(min_length=1, max_length=128)]
+
+
+class PanelEntry(Asked, frozen=True, kw_only=True):
+    """One open panel."""
+
+    panel_id: PanelId
+    panel_type: Annotated[str, Meta(min_length=1, max_length=64)]
+    panel_title: Annotated[str, Meta(max_length=200)] = ""
+    visible: bool = True
+    binding: dict[str, Any] = field(default_factory=dict)
+    context: dict[str, Any] = field(default_factory=dict)
+
+
+class PanelInventory(Asked, frozen=True, kw_only=True):
+    """All panels of one window, and which are selected."""
+
+    panels: Annotated[list[PanelEntry], Meta(max_length=64)]
+    selected_panel_id: PanelId | None = None
+    selected_chat_panel_id: PanelId | None = None
+    layout: dict[str, Any] = field(default_factory=dict)
+
+
+class PushedInventory(PanelInventory, frozen=True, kw_only=True):
+    """The same over the WebSocket: it stands until the connection ends."""
+
+    type: Literal["panel_inventory"]
+    window_id: WindowId
+
+
+class Lease(Answer, frozen=True, kw_only=True):
+    """How long the inventory stands unless it is sent again."""
+
+    lease_seconds: float
+
+
+class WindowEntry(Answer, frozen=True, kw_only=True):
+    """A window that is open now."""
+
+    window_id: str
+    inventory: Inventory
+
+
+class WindowList(Answer, frozen=True, kw_only=True):
+    """The windows of one owner."""
+
+    windows: list[WindowEntry]
+
+
+def inventory_of(told: PanelInventory) -> Inventory:
+    if len(msgspec.json.encode(told)) > LARGEST_INVENTORY:
+        raise UsageError(f"the inventory is larger than {LARGEST_INVENTORY} bytes of JSON")
+    return Inventory(
+        panels=[Panel(**msgspec.structs.asdict(panel)) for panel in told.panels],
+        selected_panel_id=told.selected_panel_id,
+        selected_chat_panel_id=told.selected_chat_panel_id,
+        layout=told.layout,
+    )

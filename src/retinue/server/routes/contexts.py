@@ -1,0 +1,25 @@
+"""Contexts: what the model of an agent would be sent now."""
+
+from starlette.responses import Response
+
+from retinue.engine.prompting.viewing import ContextView
+from retinue.server.endpoints import AnyEndpoint, Endpoint, Plain, answer
+from retinue.server.wire import Nothing
+
+
+async def read(call: Plain) -> Response:
+    return answer(await call.engine.contexts.view(call.owner, call.agent_id))
+
+
+ENDPOINTS: list[AnyEndpoint] = [
+    Endpoint(
+        method="GET",
+        path="/api/agents/{agent_id}/context",
+        summary="Read what the agent's model would be sent now, with tokens by part",
+        run=read,
+        query=Nothing,
+        body=Nothing,
+        answer=ContextView,
+        refuses=(404,),
+    )
+]
