@@ -36,10 +36,13 @@ def test_pages_have_no_serious_fault(visit: Visit, house: House, theme: str) -> 
     page.emulate_media(color_scheme="dark" if theme == "dark" else "light", reduced_motion="reduce")
     expect(page.get_by_role("main").get_by_role("button").first).to_be_visible()
     faults = {"start": complaints(page)}
-    for name in ("approvals", "schedules", "variables", "d/assistant"):
+    for name in ("approvals", "schedules", "variables", "system", "d/assistant"):
         page.goto(f"{house.base}/#/{name}")
         expect(page.get_by_role("status").filter(has_text="Loading")).to_have_count(0)
         faults[name] = complaints(page)
+    page.goto(f"{house.base}/#/files/{agent_id}")
+    expect(page.get_by_role("heading", name="No files here")).to_be_visible()
+    faults["files"] = complaints(page)
     page.goto(f"{house.base}/#/c/{agent_id}")
     window.call("weigh").get_by_role("button").first.click()
     window.log.get_by_role("button", name="Thought").click()

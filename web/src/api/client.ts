@@ -7,12 +7,14 @@ import type {
   AgentView,
   DefinitionGraph,
   DefinitionList,
+  FileList,
   FileReference,
   Health,
   HeartbeatView,
   HistoryPage,
   ItemView,
   NewSchedule,
+  PluginList,
   RequestList,
   RequestView,
   RunList,
@@ -190,6 +192,14 @@ export const api = {
   terminate: (id: string) => json<unknown>("POST", `${agentPath(id)}/terminate`),
   stop: (id: string) => json<unknown>("POST", `${agentPath(id)}/stop`),
 
+  files: (id: string, path: string) =>
+    json<FileList>("GET", `${agentPath(id)}/files${query({ path })}`),
+  fileBytes: async (id: string, path: string): Promise<ArrayBuffer> =>
+    (await request("GET", fileUrl(id, path))).arrayBuffer(),
+  removeFile: async (id: string, path: string): Promise<void> => {
+    await request("DELETE", fileUrl(id, path));
+  },
+  plugins: () => json<PluginList>("GET", "/api/plugins"),
   upload: async (id: string, path: string, file: File): Promise<FileReference> => {
     const response = await request("PUT", fileUrl(id, path), { file });
     return (await response.json()) as FileReference;

@@ -1,18 +1,21 @@
 /** The address bar: which conversation or page is open, and a sign-in code that must not stay there. */
 
-export type PlainPage = "approvals" | "schedules" | "variables";
-export type PageName = PlainPage | "definition";
+export type PlainPage = "approvals" | "schedules" | "variables" | "system";
+export type PageName = PlainPage | "definition" | "files";
 export type Route =
   | { view: "start" }
   | { view: "page"; page: PlainPage; agentId?: string }
   | { view: "page"; page: "definition"; definition: string }
+  | { view: "page"; page: "files"; agentId: string; path: string }
   | { view: "conversation"; agentId: string };
 
 export const PAGES: Record<PageName, string> = {
   approvals: "Approvals",
   schedules: "Schedules",
   variables: "Variables",
+  system: "System",
   definition: "Definition",
+  files: "Files",
 };
 
 export function parseRoute(hash: string): Route {
@@ -20,6 +23,11 @@ export function parseRoute(hash: string): Route {
   if (isPlainPage(page)) return { view: "page", page };
   const agentId = /^#\/variables\/([^/?]+)$/.exec(hash)?.[1];
   if (agentId) return { view: "page", page: "variables", agentId: decodeURIComponent(agentId) };
+  const files = /^#\/files\/([^/?]+)((?:\/[^/?]+)*)$/.exec(hash);
+  if (files?.[1]) {
+    const [agent, path] = [files[1], files[2] || "/"].map(decodeURIComponent) as [string, string];
+    return { view: "page", page: "files", agentId: agent, path };
+  }
   const named = /^#\/d\/([^/?]+)$/.exec(hash)?.[1];
   if (named) return { view: "page", page: "definition", definition: decodeURIComponent(named) };
   const match = /^#\/c\/([^/?]+)$/.exec(hash);
@@ -29,7 +37,7 @@ export function parseRoute(hash: string): Route {
 }
 
 function isPlainPage(name: string): name is PlainPage {
-  return name !== "definition" && Object.hasOwn(PAGES, name);
+  return name !== "definition" && name !== "files" && Object.hasOwn(PAGES, name);
 }
 
 export function agentHref(agentId: string): string {
@@ -47,6 +55,12 @@ export function pageHref(page: PlainPage): string {
 /** The page of one agent's own variables. */
 export function variablesHref(agentId: string): string {
   return `#/variables/${encodeURIComponent(agentId)}`;
+}
+
+/** A folder of an agent's files. */
+export function filesHref(agentId: string, path = "/"): string {
+  const steps = path.split("/").filter(Boolean).map(encodeURIComponent);
+  return ["#/files", encodeURIComponent(agentId), ...steps].join("/");
 }
 
 /** The one-time code of a sign-in link; taken out of the address bar at once. */
@@ -85,6 +99,12 @@ class Router {
   get variablesOf(): string | null {
     const { current } = this;
     return (current.view === "page" && current.page === "variables" && current.agentId) || null;
+  }
+
+  /** The folder that is open, and whose it is. */
+  get filesOf(): { agentId: string; path: string } | null {
+    const { current } = this;
+    return current.view === "page" && current.page === "files" ? current : null;
   }
 
   get page(): PageName | null {

@@ -7,4 +7,5 @@ export const PAGE_ICONS: Record<PlainPage, IconName> = {
   approvals: "shield",
   schedules: "calendar",
   variables: "key",
+  system: "screen",
 };
