@@ -30,7 +30,8 @@ def complaints(page: Page) -> list[str]:
 @pytest.mark.parametrize("theme", ["light", "dark"])
 def test_pages_have_no_serious_fault(visit: Visit, house: House, theme: str) -> None:
     agent_id = house.begin("assistant", "Looked at")
-    house.say(agent_id, "markdown", 'call weigh {"thing": "an apple"}', "think about rain")
+    for text in ("markdown", 'call weigh {"thing": "an apple"}', "think about rain"):
+        house.say(agent_id, text)
     window = visit("/")
     page = window.page
     page.emulate_media(color_scheme="dark" if theme == "dark" else "light", reduced_motion="reduce")

@@ -44,7 +44,7 @@ def test_files_that_the_agent_writes_appear_in_their_folders(visit: Visit, house
     agent_id = house.begin("clerk", "Writer")
     window = visit(f"/#/files/{agent_id}")
     expect(window.page.get_by_role("heading", name="No files here")).to_be_visible()
-    house.say(agent_id, 'call write_file {"path": "/plans/one.txt", "content": "Begin."}')
+    house.say(agent_id, 'call files_write {"path": "/plans/one.txt", "content": "Begin."}')
     window.page.get_by_role("link", name="plans").click()
     window.page.get_by_role("button", name="one.txt").first.click()
     expect(window.page.get_by_role("main")).to_contain_text("Begin.")
