@@ -63,3 +63,13 @@ def test_what_is_wrong_is_told_and_changes_nothing(
     assert done.code in (1, 2)
     assert complaint in done.err.lower()
     assert "No variables yet" in look("env", project=project).out
+
+
+def test_doctor_and_the_list_tell_of_values_that_cannot_be_read_any_more(project: Path) -> None:
+    assert retinue("env", "set", "SHOP_KEY", project=project, stdin=VALUE).code == 0
+    assert "1 value can be read" in look("doctor", project=project).out
+    (project / ".retinue" / "key").write_text("another key that is long enough to be one\n")
+    told = look("doctor", project=project)
+    assert told.code == 1
+    assert "your account: the value of SHOP_KEY cannot be read" in told.out
+    assert "cannot be read" in look("env", project=project).out

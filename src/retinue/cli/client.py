@@ -99,6 +99,7 @@ class VariableView(_View, frozen=True, kw_only=True):
     is_declared: bool = False
     description: str = ""
     scope: str | None = None  # where the value that counts was set
+    problem: str = ""  # why it cannot be read, if it cannot
 
 
 class AgentDetail(AgentView, frozen=True, kw_only=True):

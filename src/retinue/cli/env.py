@@ -92,9 +92,15 @@ def _print(variables: "Sequence[VariableView]", *, is_json: bool) -> None:
         (
             one.name,
             one.type if one.is_declared else "",
-            _WHERE[one.scope] if one.scope else "missing" if one.is_required else "not set",
+            _where(one),
             one_line(one.description, _DESCRIPTION),
         )
         for one in variables
     ]
     print_table(("VARIABLE", "TYPE", "SET IN", "WHAT FOR"), rows)
+
+
+def _where(one: "VariableView") -> str:
+    if one.scope is None:
+        return "missing" if one.is_required else "not set"
+    return f"{_WHERE[one.scope]} (cannot be read)" if one.problem else _WHERE[one.scope]

@@ -138,11 +138,19 @@ def _references(
     model_problem: ModelProblem | None,
 ) -> References:
     definitions = {
-        name: Callable(kind=definition.kind, is_exposed=definition.expose_as_tool)
+        name: Callable(
+            kind=definition.kind,
+            is_exposed=definition.expose_as_tool,
+            is_external=definition.is_external,
+        )
         for name, definition in {**retained.neighbours, **retained.definitions}.items()
     }
     for name, made in drafts.definitions.items():
-        definitions[name] = Callable(kind=kind_of(made.shape), is_exposed=made.shape.expose_as_tool)
+        definitions[name] = Callable(
+            kind=kind_of(made.shape),
+            is_exposed=made.shape.expose_as_tool,
+            is_external=made.shape.type == "external",
+        )
     return References(
         definitions=definitions,
         prompts=frozenset(drafts.prompts) | frozenset(retained.prompts),

@@ -18,6 +18,7 @@ class Callable:
 
     kind: Kind
     is_exposed: bool
+    is_external: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -3,7 +3,7 @@
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from datetime import datetime
 
-from msgspec import Struct
+from msgspec import Struct, structs
 
 from retinue.agents.deferral import Deferral
 from retinue.agents.request import why_settled
@@ -34,6 +34,7 @@ class VariableView(Struct, frozen=True, kw_only=True, rename="camel"):
     is_declared: bool = False
     description: str = ""
     scope: Scope | None = None  # where the value that counts was set; None = nowhere
+    problem: str = ""  # why that cannot be read, if it cannot
 
 
 class VariableRequestView(Struct, frozen=True, kw_only=True):
@@ -75,9 +76,14 @@ class VariableOffice:
 
     async def of_account(self, owner: OwnerId) -> Sequence[VariableView]:
         await self._environment.load()
+        environment = self._environment
         return [
-            VariableView(name=name, scope="account")
-            for name in sorted(self._environment.account(owner))
+            VariableView(
+                name=name,
+                scope="account",
+                problem=_problem(lambda name=name: environment.account_value(owner, name)),
+            )
+            for name in sorted(environment.account(owner))
         ]
 
     async def set_account(self, owner: OwnerId, name: str, value: str) -> None:
@@ -102,7 +108,18 @@ class VariableOffice:
             found = all_variables(definition, self._catalog, tools, self._gates(agent))
             declared = {one.name: one for one in found}
         names = sorted({*declared, *agent.state.env})
-        return [_view(name, declared.get(name), _scope(variables, agent, name)) for name in names]
+        return [self._view(agent, name, declared.get(name), variables) for name in names]
+
+    def _view(
+        self, agent: Agent, name: str, declared: Variable | None, variables: Variables | None
+    ) -> VariableView:
+        if variables is None:
+            own, scope = agent.state.env, "thread" if name in agent.state.env else None
+            problem = _problem(lambda: self._environment.own_value(agent.id, own, name))
+        else:
+            scope, problem = variables.scope(name), _problem(lambda: variables.get(name))
+        view = VariableView(name=name, scope=scope, problem=problem)
+        return view if declared is None else _declared(view, declared)
 
     async def set_agent(
         self, owner: OwnerId, agent_id: AgentId, values: Mapping[str, str | None]
@@ -207,21 +224,20 @@ class VariableOffice:
         return definition, self._environment.of(agent, definition, prompt)
 
 
-def _view(name: str, declared: Variable | None, scope: Scope | None) -> VariableView:
-    if declared is None:
-        return VariableView(name=name, scope=scope)
-    return VariableView(
-        name=name,
-        type=declared.type,
-        is_required=declared.is_required,
-        is_scoped=declared.is_scoped,
+def _declared(view: VariableView, variable: Variable) -> VariableView:
+    return structs.replace(
+        view,
+        type=variable.type,
+        is_required=variable.is_required,
+        is_scoped=variable.is_scoped,
         is_declared=True,
-        description=declared.description,
-        scope=scope,
+        description=variable.description,
     )
 
 
-def _scope(variables: Variables | None, agent: Agent, name: str) -> Scope | None:
-    if variables is not None:
-        return variables.scope(name)
-    return "thread" if name in agent.state.env else None
+def _problem(read: Callable[[], str | None]) -> str:
+    try:
+        read()
+    except RetinueError as error:
+        return error.message
+    return ""

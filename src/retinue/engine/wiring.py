@@ -212,7 +212,7 @@ def make_runner(world: World, limits: Limits, parts: Parts) -> Runner:
         feed=parts.feed,
         clock=world.clock,
         random=world.random,
-        boots=Boots(world.environment),
+        boots=Boots(world.environment, world.catalog),
         hooks=hooks,
         composer=Composer(equipment=equipment, hooks=hooks, trees=world.trees),
     )

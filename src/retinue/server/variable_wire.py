@@ -27,6 +27,7 @@ class VariableEntry(Answer, frozen=True, kw_only=True):
     is_declared: bool
     description: str
     scope: Literal["call", "thread", "account", "instance", "agent", "prompt"] | None
+    problem: str  # why the value cannot be read, if it cannot
 
 
 class VariableList(Answer, frozen=True, kw_only=True):

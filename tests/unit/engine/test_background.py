@@ -6,6 +6,7 @@ from collections.abc import Callable
 import pytest
 
 from retinue.agents.descriptor import SubagentDescriptor
+from retinue.ids import LOCAL_OWNER
 from retinue.messages import UserMessage
 from retinue.models.port import ModelRequest
 from retinue.models.scripted import Answer, Call, Reply
@@ -205,3 +206,16 @@ async def test_agents_are_nested_only_so_deep(start: Start) -> None:
     assert "limits.subagentDepth" in await result(kit, second)
     await kit.ask(first, "dig")
     assert len(await children(kit, first)) == 2
+
+
+async def test_a_background_agent_has_its_parents_variables_but_for_what_is_scoped(
+    start: Start,
+) -> None:
+    own = HELPER + 'variables = [{name = "OWN", scoped = true}]\n'
+    kit = await start(on_go(starts()), collaborates=True, definitions={"helper.toml": own})
+    env = {"SHARED": "of all", "OWN": "of one"}
+    parent = await kit.engine.create(LOCAL_OWNER, "helper", env=env)
+    await kit.ask(parent, "go")
+    (child,) = await children(kit, parent)
+    assert set(child.state.env) == {"SHARED"}
+    assert kit.engine.environment.own_value(child.id, child.state.env, "SHARED") == "of all"

@@ -890,6 +890,7 @@ export type VariableEntry = {
   isRequired: boolean;
   isScoped: boolean;
   name: string;
+  problem: string;
   scope: "account" | "agent" | "call" | "instance" | "prompt" | "thread" | null;
   type: "secret" | "text";
 };

@@ -7,7 +7,7 @@ from retinue.cli.connecting import connected, find_server, require_project
 from retinue.cli.doctor.finding import Finding, fail, ok, warn
 from retinue.cli.doctor.machine import disk, permissions, sandbox, web_app
 from retinue.cli.doctor.models import models
-from retinue.cli.doctor.stored import definitions, mirror, store
+from retinue.cli.doctor.stored import definitions, mirror, store, variables
 from retinue.cli.options import environment
 from retinue.errors import RetinueError, StoreDamagedError
 from retinue.settings import Settings, load_settings
@@ -87,6 +87,7 @@ async def _opened(project: Path, settings: Settings, *, is_online: bool) -> list
             return [
                 *await store(client),
                 *await mirror(client, settings.data_dir),
+                *await variables(client),
                 *await definitions(client, told={finding.text for finding in of_models}),
                 *of_models,
             ]

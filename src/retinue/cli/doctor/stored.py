@@ -49,6 +49,24 @@ async def definitions(client: Client, *, told: Collection[str] = ()) -> list[Fin
     ]
 
 
+async def variables(client: Client) -> list[Finding]:
+    """Find values that nobody can read any more: of the account, and of agents lately active."""
+    agents = (await client.agents(limit=_PAGE)).agents
+    places: list[tuple[str, str | None]] = [("your account", None)]
+    places += [(f"agent {agent.id}", agent.id) for agent in agents]
+    found: list[Finding] = []
+    read = 0
+    for place, agent_id in places:
+        for one in await client.variables(agent_id):
+            if agent_id is not None and one.scope != "thread":
+                continue  # the account is looked at by itself, and files are not encrypted
+            if one.problem:
+                found.append(fail("variables", f"{place}: {one.problem}"))
+            elif one.scope is not None:
+                read += 1
+    return found or ([ok("variables", f"{plural(read, 'value')} can be read")] if read else [])
+
+
 async def mirror(client: Client, data: Path) -> list[Finding]:
     """Compare the folders with the store, as far as they would be needed to rebuild it."""
     await client.settle_folders()

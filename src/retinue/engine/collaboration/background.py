@@ -2,6 +2,7 @@
 
 from typing import Annotated, Any
 
+from msgspec import structs
 from pydantic import Field
 
 from retinue.agents.descriptor import SubagentDescriptor
@@ -9,6 +10,7 @@ from retinue.agents.inbox import ItemBody, Sender
 from retinue.engine.collaboration.chains import refuse_endless
 from retinue.engine.collaboration.services import Services, call_of, new_agent
 from retinue.engine.families import ancestors_of
+from retinue.engine.inheriting import inherited, scoped_in
 from retinue.engine.peers import reachable
 from retinue.errors import RefusedError, UsageError
 from retinue.ids import derived_agent_id, new_item_id
@@ -53,6 +55,10 @@ def background_tools(services: Services) -> list[FunctionTool[..., Any]]:
             admitted_at=call.clock.now(),
         )
         made = new_agent(call, descriptor, chosen, agent_id=child)
+        if call.state.env:
+            scoped = scoped_in(services.catalog, call, services.catalog.definition(chosen))
+            env = inherited(call, child, without=[one.name for one in scoped])
+            made = structs.replace(made, state=structs.replace(made.state, env=env))
         call.posts.append(Post(to=made, item=item, owner=ctx.owner))
         return (
             f'Started the background agent "{named}" ({child}). Its result will reach you as a '

@@ -12,13 +12,17 @@ from msgspec import structs
 
 from retinue.agents.inbox import ItemBody, Sender
 from retinue.agents.state import AgentState, Turn
+from retinue.definitions.catalog import Catalog
 from retinue.definitions.definition import Definition
+from retinue.definitions.prompt import Prompt
 from retinue.definitions.subagent import SubagentConfig
 from retinue.engine.environment import Environment
 from retinue.engine.prompting.planning import Plan
 from retinue.engine.subagents.fanning import indexed, instances, is_for_instances
 from retinue.engine.subagents.offering import BEGIN, CREATE_TOOL, MESSAGE_PROPERTY
+from retinue.engine.variable_graph import scoped_variables
 from retinue.engine.warm import Draft, Warm
+from retinue.errors import RetinueError
 from retinue.ids import new_call_id, new_item_id
 from retinue.messages import AssistantRecord, CallPart
 from retinue.stores.port import Agent, NewItem, Post
@@ -32,8 +36,9 @@ class Boots:
     One that is switched on while the prompt is active begins before the next step of its model.
     """
 
-    def __init__(self, environment: Environment) -> None:
+    def __init__(self, environment: Environment, catalog: Catalog) -> None:
         self._environment = environment
+        self._catalog = catalog
 
     def are_due(self, warm: Warm, plan: Plan) -> bool:
         booted = warm.state.booted
@@ -46,7 +51,7 @@ class Boots:
             (_call(config, plan, value, number), number)
             for config in plan.immediate
             if _mark(warm, plan, config) not in draft.state.booted and _can_be_called(config, plan)
-            for number in _due(config, draft.state)
+            for number in _due(config, draft.state, self._scoped(config, warm, plan))
         ]
         kept = [one for one in draft.state.booted if one.startswith(f"{warm.definition}/")]
         turn = draft.state.turn
@@ -58,6 +63,21 @@ class Boots:
             turn = structs.replace(turn, boots=numbers)
         booted = [*kept, *(_mark(warm, plan, config) for config in plan.immediate)]
         draft.state = structs.replace(draft.state, booted=list(dict.fromkeys(booted)), turn=turn)
+
+    def _scoped(self, config: SubagentConfig, warm: Warm, plan: Plan) -> Sequence[str]:
+        """What each instance has to be given for itself, where the parent has anything to give."""
+        if not warm.state.env:
+            return ()
+        try:
+            target = self._catalog.definition(config.key)
+        except RetinueError:
+            return ()
+
+        def gates(definition: Definition, prompt: Prompt) -> frozenset[str]:
+            return self._environment.of(warm, definition, prompt).on(prompt.gates)
+
+        found = scoped_variables(target, self._catalog, plan.stock, gates)
+        return [one.name for one in found]
 
 
 def boots(definition: Definition) -> bool:
@@ -89,13 +109,13 @@ def _can_be_called(config: SubagentConfig, plan: Plan) -> bool:
     return (config.name if config.resumable is None else CREATE_TOOL) in plan.tools
 
 
-def _due(config: SubagentConfig, state: AgentState) -> list[int]:
+def _due(config: SubagentConfig, state: AgentState, scoped: Sequence[str]) -> list[int]:
     """The instances to begin: none that is there already, and no more than there may be."""
     assert config.immediate is not None  # that is why it is called
     live = sum(entry.is_addressable and entry.name == config.name for entry in state.children)
-    numbers = instances(config.immediate, state.env)
+    numbers = instances(config.immediate, scoped, state.env)
     most = config.resumable.max_instances if config.resumable is not None else None
-    if live and not any(is_for_instances(config, name) for name in state.env):
+    if live and not any(is_for_instances(config, scoped, name) for name in state.env):
         return []
     return numbers if most is None else numbers[: max(0, most - live)]
 

@@ -14,15 +14,15 @@ from retinue.agents.form import Field
 from retinue.agents.request import Asked, Request, digest_of_call
 from retinue.agents.state import Turn
 from retinue.definitions.definition import Definition
-from retinue.definitions.prompt import Prompt, Variable
+from retinue.definitions.prompt import Variable
 from retinue.definitions.subagent import SubagentConfig
 from retinue.engine.collaboration.services import Services
 from retinue.engine.environment import Variables
+from retinue.engine.inheriting import inherited, scoped_in
 from retinue.engine.prompting.planning import Plan
 from retinue.engine.subagents.fanning import given, is_for_instances
 from retinue.engine.subagents.starting import Wish, start_child
 from retinue.engine.tooling import CallContext
-from retinue.engine.variable_graph import scoped_variables
 from retinue.engine.warm import Draft, Provide, Warm
 from retinue.errors import NotFoundError, RefusedError
 from retinue.ids import AgentId, OwnerId, RequestId, derived_agent_id, new_request_id
@@ -38,9 +38,10 @@ MOST_OPEN = 20
 
 def defer(services: Services, call: CallContext, wish: Wish) -> ToolOutput | None:
     """Keep the wish and say what is missing, if anything is: the call fails with that."""
-    wanted = [one for one in scoped_in(services, call, wish.target) if one.is_required]
+    scoped = scoped_in(services.catalog, call, wish.target)
+    wanted = [one for one in scoped if one.is_required]
     required = [one.name for one in wanted]
-    has = given(call, wish.config)
+    has = given(call, wish.config, [one.name for one in scoped])
     missing = missing_names(services, call.owner, wish.target, required, given=tuple(has))
     if not missing:
         return None
@@ -54,20 +55,6 @@ def defer(services: Services, call: CallContext, wish: Wish) -> ToolOutput | Non
         call.deferred.append(deferral)
         call.requests.append(_request(call, deferral, wanted))
     return ToolOutput(text=_told(call.agent_id, deferral, missing), is_error=True)
-
-
-def scoped_in(services: Services, call: CallContext, target: Definition) -> Sequence[Variable]:
-    """What each child of this definition has to be given for itself.
-
-    Which of its branches are on is decided by what it would inherit from this parent.
-    """
-    parent = call.variables
-
-    def gates(definition: Definition, prompt: Prompt) -> frozenset[str]:
-        child = replace(parent, definition=definition, prompt=prompt, call={})
-        return child.on(prompt.gates)
-
-    return scoped_variables(target, services.catalog, call.plan.stock, gates)
 
 
 def missing_names(
@@ -111,10 +98,8 @@ class Deferred:
         deferral = open_deferral(warm, order.request_id, draft.at)
         target = services.catalog.definition(deferral.config.key)
         call = _late_call(services, warm, plan, deferral, draft.at)
-        names = frozenset(one.name for one in scoped_in(services, call, target))
-        env = services.environment.handed_down(
-            warm.id, warm.state.env, deferral.child, without=names
-        )
+        scoped = scoped_in(services.catalog, call, target)
+        env = inherited(call, deferral.child, without=[one.name for one in scoped])
         wish = Wish(
             config=deferral.config,
             target=target,
@@ -137,19 +122,19 @@ class Deferred:
         draft.voids = Voiding(reason="", requests=[deferral.id], status="answered", by=order.by)
 
 
-def inherited(
+def begins_with(
     services: Services, call: CallContext, target: Definition, config: SubagentConfig
 ) -> dict[str, str]:
-    """What a child that is made at once begins with, of its parent's own variables."""
+    """What a child that is made at once has of its parent's own variables."""
     parent = call.state.env
     if not parent:
         return {}
-    names = {one.name for one in scoped_in(services, call, target)}
-    names |= {name for name in parent if is_for_instances(config, name)}
+    names = [one.name for one in scoped_in(services.catalog, call, target)]
+    for_one = [name for name in parent if is_for_instances(config, names, name)]
     child = derived_agent_id(call.idempotency_key)
     environment = services.environment
-    passed = environment.handed_down(call.agent_id, parent, child, without=frozenset(names))
-    own = given(call, config)
+    passed = inherited(call, child, without=[*names, *for_one])
+    own = given(call, config, names)
     call.moved += own.values()
     values = {n: environment.own_value(call.agent_id, parent, held) for n, held in own.items()}
     return {**passed, **environment.sealed_for(child, {n: v for n, v in values.items() if v})}

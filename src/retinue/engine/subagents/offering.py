@@ -12,7 +12,7 @@ from retinue.engine.collaboration.services import Services, call_of
 from retinue.engine.entries import checked_by
 from retinue.engine.prompting.planning import Case
 from retinue.engine.stopping import as_text, paths_in
-from retinue.engine.subagents.deferring import defer, inherited
+from retinue.engine.subagents.deferring import begins_with, defer
 from retinue.engine.subagents.starting import (
     Wish,
     pretty,
@@ -165,7 +165,7 @@ async def _begun(services: Services, call: CallContext, wish: Wish) -> ToolOutpu
     deferred = defer(services, call, wish)
     if deferred is not None:
         return deferred
-    wish = replace(wish, env=inherited(services, call, wish.target, wish.config))
+    wish = replace(wish, env=begins_with(services, call, wish.target, wish.config))
     return await start_child(services, call, wish)
 
 

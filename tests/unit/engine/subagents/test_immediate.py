@@ -168,3 +168,27 @@ async def test_no_more_instances_begin_than_there_may_be(start: Start) -> None:
     await registry_until(kit, boss, ("idle", ""))
     assert (await kit.ask(boss, "hello")).reply == "noted"
     assert len(await children(kit, boss)) == 1
+
+
+async def test_without_scoped_env_an_instance_is_given_what_is_scoped_in_its_graph(
+    start: Start,
+) -> None:
+    worker = (
+        "---\nmodel: main\ntools: [draw, give_up]\nvariables: [{name: PAIR_KEY, scoped: true, "
+        "required: true}]\n---\nYou are the worker."
+    )
+    kit = await begin(
+        start,
+        Play(says("noted")),
+        "{name: pair, blocking: false, resumable: true, immediate: {nameEnv: WHO}}",
+        prompts={"worker.md": worker},
+    )
+    env = {"WHO": "Ada", "WHO__2": "Bob", "PAIR_KEY": "key-of-ada", "PAIR_KEY__2": "key-of-bob"}
+    boss = await kit.engine.create(LOCAL_OWNER, "boss", env=env)
+    await registry_until(kit, boss, ("idle", ""), ("idle", ""))
+    own = {
+        child.state.name: kit.engine.environment.own_value(child.id, child.state.env, "PAIR_KEY")
+        for child in await children(kit, boss)
+    }
+    assert own == {"Ada": "key-of-ada", "Bob": "key-of-bob"}
+    assert set((await kit.fresh(boss)).state.env) == {"WHO", "WHO__2"}

@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+from dataclasses import replace
 from datetime import timedelta
 from typing import Any
 
@@ -189,3 +190,22 @@ async def test_a_change_reaches_children_except_what_is_their_own(start: Start) 
     assert after["PAIR_KEY"] == before["PAIR_KEY"]
     assert kit.engine.environment.own_value(child.id, after, "SHARED") == "new"
     assert [type(record) for record in await kit.records(boss)].count(ToolRecord) == 1
+
+
+async def test_what_tools_use_counts_among_what_a_child_has_to_be_given(start: Start) -> None:
+    @tool(name="shop")
+    async def shop() -> str:
+        """Shop, with the help of another tool."""
+        return "bought"
+
+    worker = "---\nmodel: main\ntools: [draw, give_up, shop]\n---\nYou are the worker."
+    kit = await begin(
+        start,
+        Play(on_go(GO)),
+        KEPT,
+        prompts={"worker.md": worker},
+        tools=[replace(shop.as_tool(), uses=("spend",)), spend([])],
+    )
+    boss = await kit.agent("boss")
+    await kit.ask(boss, "go")
+    assert (await asked(kit, boss))["missing"] == ["PAIR_KEY"]
