@@ -86,3 +86,10 @@ def test_beside_a_server_the_server_answers_within_the_agents_scope(project: Pat
         assert "'bookmarks_remove' is not allowed for this agent" in refused.err
         wrong = look("bookmarks", "remove", "--url", "x", "--idempotency-key", "k", project=project)
         assert "takes no key" in wrong.err
+
+
+def test_packing_tells_that_a_plugin_stays_behind(project: Path) -> None:
+    done = look("pack", "librarian", project=project)
+    assert done.code == 0, done.err
+    told = "plugins/bookmarks.py: plugins are not packed, so there will be no bookmarks_add"
+    assert f"{told}, bookmarks_find" in done.out + done.err

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Literal, Protocol
 from msgspec import Struct, field
 
 from retinue.agents.descriptor import Kind
+from retinue.agents.listed import KnownSkill
 from retinue.agents.request import RequestStatus
 from retinue.agents.state import TokenSnapshot, TokenStats
 from retinue.events import AgentView, Event, ItemView, RequestView, ScheduleView, SlotView, WaitView
@@ -87,6 +88,13 @@ class PluginView(_View, frozen=True, kw_only=True):
     description: str
     operations: list[OperationView]
     file: str = ""
+
+
+class SkillsView(_View, frozen=True, kw_only=True):
+    """The skills there are, and what does not load."""
+
+    skills: list[KnownSkill]
+    problems: list[Problem] = []
 
 
 class VariableView(_View, frozen=True, kw_only=True):
@@ -318,6 +326,8 @@ class Client(Protocol):
     ) -> Any:
         """Call an operation, for an agent within its scope or for the owner."""
         ...
+
+    async def skills(self) -> SkillsView: ...
 
     async def schedules(self) -> Sequence[ScheduleView]: ...
 

@@ -27,6 +27,7 @@ from retinue.cli.client import (
     PluginView,
     Problem,
     ScheduleOrder,
+    SkillsView,
     TreeBranch,
     VariableView,
 )
@@ -48,6 +49,7 @@ if TYPE_CHECKING:
     from retinue.messages import AnyRecord, FileReference
     from retinue.models.port import Models
     from retinue.plugins.port import Plugin
+    from retinue.problems import LoadProblem
 
 _FILES_LISTED = 1000
 
@@ -316,6 +318,12 @@ class LocalClient:
         caller = Caller(owner=LOCAL_OWNER, agent_id=AgentId(agent_id) if agent_id else None)
         return await self._engine.operations.call(caller, plugin, operation, arguments, key=key)
 
+    async def skills(self) -> SkillsView:
+        found = self._engine.skills
+        return SkillsView(
+            skills=list(found.known()), problems=[_problem(one) for one in found.problems()]
+        )
+
     # -- schedules
 
     async def schedules(self) -> "Sequence[ScheduleView]":
@@ -388,17 +396,18 @@ def _fields(view: msgspec.Struct) -> dict[str, Any]:
 
 def problems_of(engine: "Engine") -> list[Problem]:
     """What does not load: definitions, prompts, tools."""
-    return [
-        Problem(
-            message=problem.message,
-            file=problem.file,
-            field=problem.field,
-            line=problem.line,
-            severity=problem.severity,
-            using_last_good=problem.using_last_good,
-        )
-        for problem in (*engine.catalog.errors(), *engine.toolbox.problems())
-    ]
+    return [_problem(one) for one in (*engine.catalog.errors(), *engine.toolbox.problems())]
+
+
+def _problem(problem: "LoadProblem") -> Problem:
+    return Problem(
+        message=problem.message,
+        file=problem.file,
+        field=problem.field,
+        line=problem.line,
+        severity=problem.severity,
+        using_last_good=problem.using_last_good,
+    )
 
 
 def _plugin_view(plugin: "Plugin") -> PluginView:

@@ -45,6 +45,7 @@ GROUPS: Mapping[str, Mapping[str, Command]] = {
         "history": Command("history:history", "print an agent's history"),
         "definitions": Command("definitions:definitions", "list definitions and load problems"),
         "plugins": Command("plugins:plugins", "list plugins and their operations"),
+        "skills": Command("skills:skills", "list skills and what does not load"),
         "schedules": Command("schedules:schedules", "list schedules; add, pause, run, delete"),
     },
     "Steer": {

@@ -23,6 +23,7 @@ from retinue.cli.client import (
     Place,
     PluginView,
     ScheduleOrder,
+    SkillsView,
     VariableView,
 )
 from retinue.engine.prompting.viewing import ContextView
@@ -312,6 +313,9 @@ class RemoteClient:
         path = f"/api/plugins/{quote(plugin, safe='')}/operations/{quote(operation, safe='')}"
         body = {"arguments": arguments, "key": key, "agentId": agent_id}
         return (await self._send("POST", path, _Result, body)).result
+
+    async def skills(self) -> SkillsView:
+        return await self._get("/api/skills", SkillsView)
 
     # -- schedules
 

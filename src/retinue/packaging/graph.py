@@ -12,6 +12,7 @@ from retinue.definitions.shelf import SCRIPTED
 from retinue.definitions.templates import inherit, parents_of
 from retinue.errors import NotFoundError, UsageError
 from retinue.packaging.project import Project
+from retinue.tools.port import Tool
 
 
 @dataclass(slots=True, kw_only=True)
@@ -123,7 +124,7 @@ class _Walk:
                 self._templates(parents_of(self.project.entry("template", name)))
 
     def _scope(self, definition: Definition) -> None:
-        own = [tool for tool in self.project.tools.values() if tool.source == "project"]
+        own = [tool for tool in self.project.tools.values() if _is_own(tool)]
         for tool in effective(definition.tool_scope, own):
             self._tool(tool.name)
         for name in definition.tool_allowlist or ():
@@ -170,3 +171,9 @@ class _Walk:
                 self.definition(entry.name)
             elif entry.name is not None and entry.kind == "prompt":
                 self._prompt(entry.name, None)
+
+
+def _is_own(tool: Tool) -> bool:
+    """Whether the project has it written down: in tools/, or in a plugin, which stays there."""
+    is_operation = tool.source.startswith("plugin:") and bool(tool.file)
+    return tool.source == "project" or is_operation

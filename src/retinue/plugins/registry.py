@@ -1,6 +1,5 @@
 """All plugins there are: the built-in ones, and then those of the project."""
 
-import asyncio
 from collections.abc import Mapping, Sequence
 
 from retinue.plugins.port import Plugin, PluginSource
@@ -30,7 +29,7 @@ class Plugins:
         self._problems: Sequence[LoadProblem] = ()
 
     async def plugins(self) -> Mapping[str, Plugin]:
-        listed = await asyncio.gather(*(source.plugins() for source in self._sources))
+        listed = [await source.plugins() for source in self._sources]
         unchanged = len(listed) == len(self._seen) and all(
             new is old for new, old in zip(listed, self._seen, strict=True)
         )

@@ -33,6 +33,7 @@ from retinue.server.routes import (
     permissions,
     plugins,
     schedules,
+    skills,
     variables,
     windows,
 )
@@ -61,6 +62,7 @@ ENDPOINTS: list[AnyEndpoint] = [
     *events.ENDPOINTS,
     *definitions.ENDPOINTS,
     *plugins.ENDPOINTS,
+    *skills.ENDPOINTS,
     *schedules.ENDPOINTS,
     *variables.ENDPOINTS,
     *windows.ENDPOINTS,

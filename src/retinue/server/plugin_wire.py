@@ -1,9 +1,11 @@
-"""Plugins over the wire: operations as they are declared, calls and their results."""
+"""Plugins and skills over the wire: operations as they are declared, calls and their results."""
 
 from typing import Annotated, Any, Literal
 
 from msgspec import Meta, field
 
+from retinue.agents.listed import KnownSkill
+from retinue.server.definition_wire import ProblemEntry
 from retinue.server.wire import AgentKey, Answer, Asked
 
 CallKey = Annotated[str, Meta(min_length=1, max_length=200)]
@@ -50,3 +52,10 @@ class PluginList(Answer, frozen=True, kw_only=True):
     """All plugins there are."""
 
     plugins: list[PluginEntry]
+
+
+class SkillList(Answer, frozen=True, kw_only=True):
+    """The skills there are, and what does not load."""
+
+    skills: list[KnownSkill]
+    problems: list[ProblemEntry]

@@ -408,6 +408,16 @@ export type ItemView = {
   text: string;
 };
 
+/** A skill as doors list it, whoever may use it. */
+export type KnownSkill = {
+  compatibility?: string;
+  description: string;
+  file?: string;
+  kind: "plugin" | "project";
+  license?: string;
+  name: string;
+};
+
 /** How long the inventory stands unless it is sent again. */
 export type Lease = { leaseSeconds: number };
 
@@ -693,6 +703,9 @@ export type SchedulesEvent = { type: "schedules" };
 
 /** A side that a model speaks for. */
 export type SideEntry = { label: string; name: "side_a" | "side_b" };
+
+/** The skills there are, and what does not load. */
+export type SkillList = { problems: Array<ProblemEntry>; skills: Array<KnownSkill> };
 
 /** One time of a schedule, and what became of it. */
 export type SlotView = {

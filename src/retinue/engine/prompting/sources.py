@@ -4,9 +4,10 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
-from retinue.agents.listed import ItemGroup, SkillEntry
+from retinue.agents.listed import ItemGroup, KnownSkill, SkillEntry
 from retinue.definitions.definition import Definition
 from retinue.ids import OwnerId
+from retinue.problems import LoadProblem
 from retinue.tools.port import Tool
 
 
@@ -31,6 +32,14 @@ class Skills(Protocol):
         """What this definition may use, given the tools that its scope allows."""
         ...
 
+    def known(self) -> Sequence[KnownSkill]:
+        """All there are, whoever may use them."""
+        ...
+
+    def problems(self) -> Sequence[LoadProblem]:
+        """What did not load."""
+        ...
+
 
 class NoSkills:
     """Implements `Skills` where there are none."""
@@ -40,6 +49,12 @@ class NoSkills:
     def offered(self, definition: Definition, tools: Mapping[str, Tool]) -> SkillOffer:
         del definition, tools
         return SkillOffer()
+
+    def known(self) -> Sequence[KnownSkill]:
+        return ()
+
+    def problems(self) -> Sequence[LoadProblem]:
+        return ()
 
 
 class Artifacts(Protocol):

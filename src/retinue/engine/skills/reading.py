@@ -20,15 +20,15 @@ class SkillToolbox:
     """Implements `Toolbox`: the tool is there as long as the project has skills."""
 
     def __init__(self, shelf: SkillShelf) -> None:
-        self._project = shelf.project
+        self._shelf = shelf
         self._reading = {READING_TOOL: _reading_tool(shelf).as_tool(source="skills")}
         self._none: Mapping[str, Tool] = {}
 
     async def tools(self) -> Mapping[str, Tool]:
-        return self._reading if self._project.look() else self._none
+        return self._reading if self._shelf.project.look() else self._none
 
     def problems(self) -> Sequence[LoadProblem]:
-        return self._project.problems()
+        return self._shelf.problems()
 
 
 def _reading_tool(shelf: SkillShelf) -> FunctionTool[..., Any]:

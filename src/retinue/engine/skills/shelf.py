@@ -2,12 +2,13 @@
 
 from collections.abc import Mapping, Sequence
 
-from retinue.agents.listed import SkillEntry
+from retinue.agents.listed import KnownSkill, SkillEntry
 from retinue.definitions.definition import Definition
 from retinue.definitions.scoping import skill_verdict
 from retinue.definitions.skills import ProjectSkills, Skill
 from retinue.engine.prompting.sources import SkillOffer
 from retinue.plugins.skill_folders import PLACE, PluginSkill, SkillFolders
+from retinue.problems import LoadProblem
 from retinue.tools.port import Tool
 
 SHELL_TOOL = "shell"
@@ -46,6 +47,37 @@ class SkillShelf:
             for skill in self.instructions(definition, tools)
         ]
         return SkillOffer(entries=entries, replaces=self._replaced(definition, tools, commands))
+
+    def known(self) -> Sequence[KnownSkill]:
+        of_plugins = [
+            KnownSkill(name=skill.id, description=skill.description, kind="plugin")
+            for skill in self.folders.skills.values()
+        ]
+        of_project = [
+            KnownSkill(
+                name=skill.name,
+                description=skill.description,
+                kind="project",
+                file=skill.file,
+                license=skill.license,
+                compatibility=skill.compatibility,
+            )
+            for name, skill in self.project.known.items()
+            if name not in self.folders.skills
+        ]
+        return [*of_plugins, *of_project]
+
+    def problems(self) -> Sequence[LoadProblem]:
+        taken = [
+            LoadProblem(
+                file=skill.file,
+                field="name",
+                message=f"there is a plugin {name!r}, which has a skill; this one is left out",
+            )
+            for name, skill in self.project.known.items()
+            if name in self.folders.skills
+        ]
+        return [*self.project.problems(), *taken]
 
     def commands(self, definition: Definition, tools: Mapping[str, Tool]) -> Sequence[PluginSkill]:
         """The plugins that are used by their command lines: only where there is a shell."""

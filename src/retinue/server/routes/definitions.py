@@ -54,7 +54,7 @@ async def definitions(call: Call[DefinitionsQuery, Nothing]) -> Response:
     default = _default(call.engine)
     found = catalog.everything() if call.query.private else catalog.definitions()
     entries = [_entry(definition, default) for definition in found]
-    problems = [_problem(problem) for problem in _problems(call.engine)]
+    problems = [problem_entry(problem) for problem in _problems(call.engine)]
     return answer(DefinitionList(definitions=entries, problems=problems))
 
 
@@ -63,7 +63,9 @@ async def graph(call: Plain) -> Response:
     await call.engine.following.everything(call.engine.toolbox)
     found = graph_of(catalog, catalog.definition(call.parameter("name")))
     files = found.files
-    problems = [_problem(problem) for problem in _problems(call.engine) if problem.file in files]
+    problems = [
+        problem_entry(problem) for problem in _problems(call.engine) if problem.file in files
+    ]
     return answer(
         DefinitionGraph(definitions=found.definitions, prompts=found.prompts, problems=problems)
     )
@@ -73,7 +75,7 @@ def _problems(engine: Engine) -> Iterable[LoadProblem]:
     return (*engine.catalog.errors(), *engine.toolbox.problems())
 
 
-def _problem(problem: LoadProblem) -> ProblemEntry:
+def problem_entry(problem: LoadProblem) -> ProblemEntry:
     return ProblemEntry(
         message=problem.message,
         file=problem.file,

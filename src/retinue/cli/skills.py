@@ -1,0 +1,41 @@
+"""`retinue skills`: what agents can read up on, and which of their files do not load."""
+
+from typing import TYPE_CHECKING
+
+from retinue.cli.connecting import run_with_client
+from retinue.cli.definitions import problem_line
+from retinue.cli.options import Common
+from retinue.cli.printing import one_line, print_json, print_table, say
+
+if TYPE_CHECKING:
+    from retinue.cli.client import Client, SkillsView
+
+_DESCRIPTION = 80
+_KINDS = {"plugin": "commands of a plugin", "project": "instructions"}
+
+
+def skills(common: Common) -> int:
+    """List skills; exits 1 when one does not load."""
+
+    async def work(client: "Client") -> int:
+        found = await client.skills()
+        if common.is_json:
+            print_json(found)
+        else:
+            _print(found)
+        return 1 if found.problems else 0
+
+    return run_with_client(common.project, work)
+
+
+def _print(found: "SkillsView") -> None:
+    if found.skills:
+        rows = [
+            (one.name, _KINDS[one.kind], one_line(one.description, _DESCRIPTION))
+            for one in found.skills
+        ]
+        print_table(("SKILL", "KIND", "WHAT FOR"), rows)
+    elif not found.problems:
+        say("No skills yet. A folder in skills/ with a SKILL.md makes one: see docs/skills.md")
+    for problem in found.problems:
+        say(problem_line(problem))

@@ -1,0 +1,30 @@
+"""Skills over HTTP: those of plugins, those of the project, and what does not load."""
+
+from pathlib import Path
+
+from tests.acceptance.http.support import opened
+
+SKILL = "---\nname: {name}\ndescription: How it is done.\n---\nDo it.\n"
+
+
+async def test_skills_are_listed_and_followed_with_what_does_not_load(tmp_path: Path) -> None:
+    for name in ("letters", "shelf"):
+        (tmp_path / "skills" / name).mkdir(parents=True)
+        (tmp_path / "skills" / name / "SKILL.md").write_text(SKILL.format(name=name))
+    async with opened(tmp_path) as door:
+        found = (await door.client.get("/api/skills")).json()
+        listed = [(one["name"], one["kind"], one["file"]) for one in found["skills"]]
+        assert ("shelf", "plugin", "") in listed
+        assert listed[-1] == ("letters", "project", "skills/letters/SKILL.md")
+        [problem] = found["problems"]
+        assert problem["file"] == "skills/shelf/SKILL.md"
+        assert "there is a plugin 'shelf'" in problem["message"]
+
+        (tmp_path / "skills" / "letters" / "SKILL.md").write_text(SKILL.format(name="other one"))
+        found = (await door.client.get("/api/skills")).json()
+        assert [one["name"] for one in found["skills"]][-1] == "letters"
+        problem = found["problems"][0]
+        assert (problem["field"], problem["line"]) == ("name", 2)
+        assert problem["usingLastGood"]
+        told = (await door.client.get("/api/definitions")).json()["problems"]
+        assert problem in told
