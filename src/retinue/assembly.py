@@ -217,7 +217,8 @@ async def _assembled(
 
 def _skills(settings: Settings, clock: Clock) -> SkillDesk:
     shelf = SkillShelf(
-        SkillFolders(settings.data_dir / "skills"), ProjectSkills(settings.project_dir / "skills")
+        SkillFolders(settings.data_dir / "skills"),
+        ProjectSkills(settings.project_dir / "skills", settings.data_dir),
     )
     limit = settings.tools.shell.time_limit_seconds
     return SkillDesk(shelf, Passes(clock), seconds=limit + _PASS_GRACE_SECONDS)

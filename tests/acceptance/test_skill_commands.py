@@ -52,8 +52,18 @@ Write them by hand. See forms/a.txt.
 """
 
 
-def model(request: ModelRequest) -> Answer:
-    words = last_words(request)
+class Model:
+    """Calls the tool that it is told to call, and keeps what it was asked."""
+
+    def __init__(self) -> None:
+        self.asked: list[ModelRequest] = []
+
+    def __call__(self, request: ModelRequest) -> Answer:
+        self.asked.append(request)
+        return called(last_words(request))
+
+
+def called(words: str) -> Answer:
     if words == "a tool ran":
         return "Done."
     name, _, rest = words.partition(" ")
@@ -64,8 +74,9 @@ def model(request: ModelRequest) -> Answer:
 class House:
     """A project that is open, with its agents."""
 
-    def __init__(self, app: App, project: Path) -> None:
+    def __init__(self, app: App, project: Path, model: Model) -> None:
         self.app = app
+        self.model = model
         self.project = project
         self.agents: dict[str, AgentId] = {}
 
@@ -98,10 +109,25 @@ async def house(tmp_path: Path) -> AsyncIterator[House]:
         (folder / "forms" / "a.txt").write_text("Dear Sir or Madam\n")
     (project / "skills" / "letters" / "out").symlink_to(project / "retinue.toml")
     (project / "retinue.toml").write_text('model = "scripted"\n[limits]\ncoalesceWindowMs = 0\n')
+    model = Model()
     extras = Extras(models={"scripted": ScriptedModel(model)}, plugins=[SHELF])
     app = await open_app(project, {}, extras=extras)
-    yield House(app, project)
+    yield House(app, project, model)
     await app.close()
+
+
+async def test_the_model_is_told_of_skills_in_place_of_tools(house: House) -> None:
+    await house.sh("clerk", "true")
+    asked = house.model.asked[-1]
+    assert {tool.name for tool in asked.tools} == {"shelf_lend", "shell", "skills_read"}
+    assert "Available CLI skills:" in asked.system
+    assert "  SKILL.md: /skills/shelf/SKILL.md\n  CLI: /skills/shelf/shelf-cli" in asked.system
+    assert "- letters: How letters are written." in asked.system
+    assert "secret-letters" not in asked.system
+    await house.sh("plain", "true")
+    asked = house.model.asked[-1]
+    assert {"shelf_find", "shelf_burn", "shell"} < {tool.name for tool in asked.tools}
+    assert "skills" not in asked.system
 
 
 async def test_an_allowed_command_works_and_a_denied_one_is_refused(house: House) -> None:

@@ -32,8 +32,9 @@ class Skill:
 class ProjectSkills:
     """Follows the folder; a skill that does not load keeps its last good version."""
 
-    def __init__(self, directory: Path) -> None:
+    def __init__(self, directory: Path, private: Path) -> None:
         self._directory = directory.absolute()
+        self._private = private  # what no skill may show, wherever a link leads
         self._stamps: Mapping[str, _Stamp | None] = {}
         self._skills: Mapping[str, Skill] = {}
         self._problems: Sequence[LoadProblem] = ()
@@ -89,6 +90,9 @@ class ProjectSkills:
         self._skills, self._problems, self._stamps = skills, problems, stamps
 
     def _read_one(self, folder: Path) -> Skill | Sequence[Complaint]:
+        place, private = folder.resolve(), self._private.resolve()
+        if private.is_relative_to(place) or place.is_relative_to(private):
+            return [Complaint(message="this folder leads to Retinue's own data")]
         file = find_skill_file(folder)
         if file is None:
             return [Complaint(message=f"there is no {FILE_NAMES[0]} in this folder")]

@@ -168,6 +168,7 @@ def _replace(path: Path, text: str, *, mode: int = 0o644) -> None:
     if path.is_file() and path.read_bytes() == data and path.stat().st_mode & 0o777 == mode:
         return
     path.parent.mkdir(parents=True, exist_ok=True)
+    path.parent.chmod(0o755)  # whatever the umask: sandboxes may run as somebody else
     draft = path.with_name(f".{path.name}.new")
     draft.write_bytes(data)
     draft.chmod(mode)

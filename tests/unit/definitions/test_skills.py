@@ -98,7 +98,7 @@ def test_good_and_bad_ones_are_told_apart_as_by_the_reference(
 def test_everything_wrong_is_told_at_once_by_field_and_line(tmp_path: Path) -> None:
     text = "name: Other_One\ndescription:\nversion: 1"
     write(tmp_path, "mine", written(text))
-    skills = ProjectSkills(tmp_path / "skills")
+    skills = ProjectSkills(tmp_path / "skills", tmp_path / ".retinue")
     assert skills.look() == {}
     told = [(one.file, one.field, one.line) for one in skills.problems()]
     file = "skills/mine/SKILL.md"
@@ -112,7 +112,7 @@ def test_everything_wrong_is_told_at_once_by_field_and_line(tmp_path: Path) -> N
 
 
 def test_skills_are_followed_and_keep_their_last_good_version(tmp_path: Path) -> None:
-    skills = ProjectSkills(tmp_path / "skills")
+    skills = ProjectSkills(tmp_path / "skills", tmp_path / ".retinue")
     assert skills.look() == {}
     folder = write(tmp_path, "mine", written("name: mine\ndescription: First."))
     assert skills.look()["mine"].description == "First."
@@ -132,3 +132,14 @@ def test_skills_are_followed_and_keep_their_last_good_version(tmp_path: Path) ->
     folder.rmdir()
     assert skills.look() == {}
     assert skills.problems() == []
+
+
+@pytest.mark.parametrize("target", ["", ".retinue", ".retinue/agents"])
+def test_a_link_to_the_data_directory_is_no_skill(tmp_path: Path, target: str) -> None:
+    (tmp_path / ".retinue" / "agents").mkdir(parents=True)
+    (tmp_path / target / "SKILL.md").write_text(written("name: evil\ndescription: Shows all."))
+    (tmp_path / "skills").mkdir()
+    (tmp_path / "skills" / "evil").symlink_to(tmp_path / target)
+    skills = ProjectSkills(tmp_path / "skills", tmp_path / ".retinue")
+    assert skills.look() == {}
+    assert "leads to Retinue's own data" in str(skills.problems()[0])

@@ -72,7 +72,7 @@ def shelf(tmp_path: Path) -> SkillShelf:
         folder = tmp_path / "skills" / name
         folder.mkdir(parents=True)
         (folder / "SKILL.md").write_text(f"---\nname: {name}\ndescription: Mine.\n---\n")
-    project = ProjectSkills(tmp_path / "skills")
+    project = ProjectSkills(tmp_path / "skills", tmp_path / "data")
     project.look()
     return SkillShelf(folders, project)
 
