@@ -5,6 +5,7 @@ import type {
   AgentList,
   AgentTree,
   AgentView,
+  ContextView,
   DefinitionGraph,
   DefinitionList,
   FileList,
@@ -185,6 +186,10 @@ export const api = {
   heartbeat: () => json<HeartbeatView>("GET", "/api/heartbeat"),
   beat: (task: string) =>
     json<{ applied: boolean }>("POST", "/api/heartbeat/run", { tasks: [task] }),
+
+  context: (id: string) => json<ContextView>("GET", `${agentPath(id)}/context`),
+  showWindow: (id: string, inventory: object) =>
+    json<unknown>("PUT", `/api/windows/${encodeURIComponent(id)}`, inventory),
 
   reset: (id: string) => json<unknown>("POST", `${agentPath(id)}/reset`),
   switchBack: (id: string, from: string) =>

@@ -8,6 +8,8 @@ export type {
   AgentTree,
   AgentView,
   ChildView,
+  ContextMessage,
+  ContextView,
   DefinitionEntry,
   DefinitionGraph,
   DefinitionList,

@@ -15,6 +15,8 @@ export interface StreamHooks {
 
 interface Transport {
   close(): void;
+  /** Where the server listens too. */
+  say?(text: string): void;
 }
 
 type Opener = (after: number | null, on: TransportHooks) => Transport;
@@ -35,7 +37,12 @@ const openSocket: Opener = (after, on) => {
   };
   socket.onmessage = (message) => on.message(String(message.data));
   socket.onclose = () => on.lost();
-  return { close: () => socket.close() };
+  return {
+    close: () => socket.close(),
+    say: (text) => {
+      if (socket.readyState === WebSocket.OPEN) socket.send(text);
+    },
+  };
 };
 
 const openEventSource: Opener = (after, on) => {
@@ -89,6 +96,13 @@ export class EventStream {
     this.transport = null;
     this.pending = [];
     this.cursor = null;
+  }
+
+  /** Say something to the server; false where it hears nothing, as with server-sent events. */
+  say(message: object): boolean {
+    if (!this.transport?.say) return false;
+    this.transport.say(JSON.stringify(message));
+    return true;
   }
 
   /** Try again at once instead of at the end of the back-off. */

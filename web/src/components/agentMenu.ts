@@ -5,7 +5,13 @@ import { agentTitle } from "../state/agents";
 import { app } from "../state/app.svelte";
 import { confirmation } from "../state/confirm.svelte";
 import { plural } from "../state/format";
-import { definitionHref, filesHref, router, variablesHref } from "../state/route.svelte";
+import {
+  contextHref,
+  definitionHref,
+  filesHref,
+  router,
+  variablesHref,
+} from "../state/route.svelte";
 import type { MenuItem } from "./Menu.svelte";
 
 const NAMED = 6;
@@ -24,6 +30,7 @@ export function agentMenu(agent: AgentView, rename: () => void): MenuItem[] {
       icon: "tree",
       act: () => router.go(definitionHref(agent.definition)),
     },
+    { label: "Context", icon: "fold", act: () => router.go(contextHref(agent.id)) },
     { label: "Files", icon: "folder", act: () => router.go(filesHref(agent.id)) },
     { label: "Variables", icon: "key", act: () => router.go(variablesHref(agent.id)) },
     {

@@ -22,7 +22,9 @@ import { Conversations } from "./conversations.svelte";
 import type { Draft } from "./drafts";
 import { forgetDraft } from "./drafts";
 import { branches, living, members } from "./family";
+import { freshKey } from "./keep";
 import { notices } from "./notices.svelte";
+import { Panels } from "./panels";
 import { Requests } from "./requests.svelte";
 import { agentHref, router, takeSignInCode } from "./route.svelte";
 import { Schedules } from "./schedules.svelte";
@@ -33,6 +35,8 @@ type Phase = "starting" | "ready" | "signed-out";
 
 const LIST_PAGE = 100;
 const KIND_PAGE = 30;
+/** Half of what the server gives a window that has no socket. */
+const LEASE_MS = 30_000;
 const SEND_RETRIES_MS = [400, 1200];
 
 const pause = (milliseconds: number) => new Promise((done) => setTimeout(done, milliseconds));
@@ -57,6 +61,7 @@ class App {
   readonly conversations = new Conversations();
   readonly requests = new Requests();
   readonly schedules = new Schedules();
+  readonly panels = new Panels(freshKey(), () => this.tellPanels());
   readonly switches = new Switches();
   readonly visibleDefinitions = $derived(
     [...this.definitions.values()]
@@ -81,6 +86,7 @@ class App {
   /** Events that arrived while a snapshot was being read; null when none is. */
   private waiting: StreamEvent[] | null = null;
   private searches = 0;
+  private lease: ReturnType<typeof setTimeout> | undefined;
 
   // ------------------------------------------------------------ signing in and connecting
 
@@ -121,7 +127,20 @@ class App {
     this.connection = state;
     this.retryAt = retryAt;
     this.isLive = state === "open";
+    if (this.isLive) this.tellPanels();
     if (state === "waiting") this.conversations.dropLive();
+  }
+
+  /** Tell the server what this window shows; it forgets that with the connection. */
+  private tellPanels(): void {
+    if (!this.isLive) return;
+    const inventory = this.panels.inventory();
+    const { windowId } = this.panels;
+    if (!this.stream.say({ type: "panel_inventory", windowId, ...inventory })) {
+      void api.showWindow(windowId, inventory).catch(() => undefined);
+      clearTimeout(this.lease);
+      this.lease = setTimeout(() => this.tellPanels(), LEASE_MS);
+    }
   }
 
   private async probe(): Promise<"ok" | "unreachable" | "signed-out"> {
@@ -401,7 +420,7 @@ class App {
   /** Hand the message to the server; a lost answer is asked for again under the same key. */
   async send(agentId: string, draft: Draft): Promise<void> {
     const message = {
-      content: draft.text,
+      content: draft.context ? `${draft.context}\n${draft.text}` : draft.text,
       key: draft.key,
       ...(draft.attachments.length && { attachments: draft.attachments.map(({ path }) => path) }),
     };

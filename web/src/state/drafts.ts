@@ -13,6 +13,8 @@ export interface Draft {
   attachments: Attachment[];
   /** Under which key it was sent; kept until the server acknowledged it, so a retry doubles nothing. */
   key: string;
+  /** The line before it, as it was when it was first sent: a retry must be the same message. */
+  context?: string;
 }
 
 export function emptyDraft(): Draft {

@@ -1,10 +1,11 @@
 /** The address bar: which conversation or page is open, and a sign-in code that must not stay there. */
 
 export type PlainPage = "approvals" | "schedules" | "variables" | "system";
-export type PageName = PlainPage | "definition" | "files";
+export type PageName = PlainPage | "context" | "definition" | "files";
 export type Route =
   | { view: "start" }
   | { view: "page"; page: PlainPage; agentId?: string }
+  | { view: "page"; page: "context"; agentId: string }
   | { view: "page"; page: "definition"; definition: string }
   | { view: "page"; page: "files"; agentId: string; path: string }
   | { view: "conversation"; agentId: string };
@@ -14,6 +15,7 @@ export const PAGES: Record<PageName, string> = {
   schedules: "Schedules",
   variables: "Variables",
   system: "System",
+  context: "Context",
   definition: "Definition",
   files: "Files",
 };
@@ -28,6 +30,8 @@ export function parseRoute(hash: string): Route {
     const [agent, path] = [files[1], files[2] || "/"].map(decodeURIComponent) as [string, string];
     return { view: "page", page: "files", agentId: agent, path };
   }
+  const looked = /^#\/context\/([^/?]+)$/.exec(hash)?.[1];
+  if (looked) return { view: "page", page: "context", agentId: decodeURIComponent(looked) };
   const named = /^#\/d\/([^/?]+)$/.exec(hash)?.[1];
   if (named) return { view: "page", page: "definition", definition: decodeURIComponent(named) };
   const match = /^#\/c\/([^/?]+)$/.exec(hash);
@@ -36,8 +40,11 @@ export function parseRoute(hash: string): Route {
     : { view: "start" };
 }
 
+/** Pages about something that the address has to name. */
+const NOT_PLAIN = new Set(["context", "definition", "files"]);
+
 function isPlainPage(name: string): name is PlainPage {
-  return name !== "definition" && name !== "files" && Object.hasOwn(PAGES, name);
+  return !NOT_PLAIN.has(name) && Object.hasOwn(PAGES, name);
 }
 
 export function agentHref(agentId: string): string {
@@ -61,6 +68,11 @@ export function variablesHref(agentId: string): string {
 export function filesHref(agentId: string, path = "/"): string {
   const steps = path.split("/").filter(Boolean).map(encodeURIComponent);
   return ["#/files", encodeURIComponent(agentId), ...steps].join("/");
+}
+
+/** The page that shows what the agent's model would be sent. */
+export function contextHref(agentId: string): string {
+  return `#/context/${encodeURIComponent(agentId)}`;
 }
 
 /** The one-time code of a sign-in link; taken out of the address bar at once. */
@@ -105,6 +117,12 @@ class Router {
   get filesOf(): { agentId: string; path: string } | null {
     const { current } = this;
     return current.view === "page" && current.page === "files" ? current : null;
+  }
+
+  /** Whose context is open. */
+  get contextOf(): string | null {
+    const { current } = this;
+    return current.view === "page" && current.page === "context" ? current.agentId : null;
   }
 
   get page(): PageName | null {

@@ -35,6 +35,8 @@ export interface UserBlock {
   key: string;
   id: string;
   text: string;
+  /** The client told the model what the person looked at. */
+  hasContext: boolean;
   files: readonly FileReference[];
   at: string;
   /** Who wrote it, when that was not the person who reads here: an agent that delegates. */
@@ -99,11 +101,16 @@ export type Block =
   | { type: "note"; key: string; record: NoteRecord; isLatest: boolean }
   | { type: "unknown"; key: string; kind: string; at: string };
 
-const CONTEXT_LINE = /^<context\b[^\n]*\/>[ \t]*\n?/;
+const CONTEXT_LINE = /^<context\b[^\n]*\/>[ \t]*(?:\n|$)/;
 
 /** A message without the line that a client puts before it for the model. */
 export function visibleText(text: string): string {
   return text.replace(CONTEXT_LINE, "");
+}
+
+/** Whether such a line stands before it. */
+export function hasContext(text: string): boolean {
+  return CONTEXT_LINE.test(text);
 }
 
 /** Whether a sender is an agent: people and schedules have names of another form. */
@@ -193,6 +200,7 @@ function recordBlock(
         key: `i:${record.item}`,
         id: record.item,
         text: visibleText(record.text),
+        hasContext: hasContext(record.text),
         files: record.files ?? [],
         at: record.at,
         author: isAgentId(record.sender ?? "") ? (record.sender ?? "") : "",
@@ -331,6 +339,7 @@ function queuedBlocks(
       key: `i:${item.id}`,
       id: item.id,
       text: visibleText(item.text),
+      hasContext: hasContext(item.text),
       files: item.files ?? [],
       at: item.at,
       author: item.sender.type === "agent" ? (item.sender.id ?? "") : "",

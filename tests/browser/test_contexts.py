@@ -1,0 +1,95 @@
+"""What the model would be sent, looked at in a window; and what it is told of the window."""
+
+import re
+import time
+from collections.abc import Callable
+
+import pytest
+from playwright.sync_api import expect
+
+from retinue.testing.kit import PATIENCE_SECONDS
+from tests.browser.house import House
+from tests.browser.window import Window
+
+Visit = Callable[..., Window]
+LINE = '<context panel-id="p1" panel-type="artifacts" type="list" id="l1" name="Groceries" />'
+
+
+def test_the_context_is_shown_part_by_part_with_its_size(visit: Visit, house: House) -> None:
+    agent_id = house.begin("assistant", "Looked into")
+    house.say(agent_id, "weigh the cat")
+    window = visit()
+    window.choose("Looked into", "Context")
+    page = window.page
+    expect(page.get_by_role("heading", level=1)).to_have_text("Context")
+    expect(page.get_by_role("meter", name="Of the limit")).to_have_attribute(
+        "aria-valuetext", re.compile(r"About [\d., k]+ of [\d., k]+ tokens")
+    )
+    sizes = page.get_by_role("list", name="Tokens by part")
+    expect(sizes).to_contain_text(re.compile(r"System prompt\s*[\d.,k]+"))
+    system = page.get_by_role("region", name="System prompt")
+    expect(system.locator("pre")).to_have_text("You help.")
+    tools = page.get_by_role("region", name=re.compile(r"^\d+ tools$"))
+    tools.get_by_text("weigh", exact=True).click()
+    expect(tools.locator("pre")).to_contain_text('"thing"')
+    said = page.get_by_role("region", name=re.compile(r"^\d+ messages?$"))
+    expect(said).to_contain_text("weigh the cat")
+    house.say(agent_id, "and a dog")
+    expect(said).to_contain_text("and a dog")
+    page.get_by_role("link", name="Looked into").last.click()
+    expect(window.message).to_be_visible()
+    assert window.trouble == []
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+def test_the_page_fits_a_phone(visit: Visit, house: House, theme: str) -> None:
+    agent_id = house.begin("assistant", f"Looked into on a phone, {theme}")
+    house.say(agent_id, "x" * 2_000)
+    window = visit(f"/#/context/{agent_id}", width=390, height=844, is_phone=True)
+    window.page.emulate_media(color_scheme="dark" if theme == "dark" else "light")
+    said = window.page.get_by_role("region", name=re.compile(r"^\d+ messages?$"))
+    said.get_by_text("To the model").first.click()
+    expect(said.locator("pre").first).to_be_visible()
+    assert window.page.evaluate("document.documentElement.scrollWidth") <= 390
+    assert window.trouble == []
+
+
+def test_a_page_about_nobody_says_so(visit: Visit) -> None:
+    window = visit(f"/#/context/{'a' * 24}")
+    expect(window.page.get_by_role("alert")).to_contain_text("no agent")
+
+
+def test_the_line_before_a_message_is_a_mark(visit: Visit, house: House) -> None:
+    agent_id = house.begin("assistant", "With a line")
+    house.say(agent_id, f"{LINE}\nhello there")
+    window = visit(f"/#/c/{agent_id}")
+    bubble = window.bubbles().filter(has_text="hello there")
+    expect(bubble).to_contain_text("with context")
+    expect(bubble).not_to_contain_text("panel-id")
+    assert window.trouble == []
+
+
+def test_the_server_knows_what_a_window_shows_as_long_as_it_is_open(
+    visit: Visit, house: House
+) -> None:
+    agent_id = house.begin("assistant", "Shown in a window")
+    window = visit(f"/#/c/{agent_id}")
+    expect(window.message).to_be_visible()
+
+    comes(lambda: agent_id in chats(house))
+    window.page.close()
+    comes(lambda: agent_id not in chats(house))
+
+
+def chats(house: House) -> list[str]:
+    """The conversations that windows show."""
+    found = house.call("GET", "/api/windows")["windows"]
+    panels = [panel for window in found for panel in window["inventory"]["panels"]]
+    return [panel["binding"]["agentId"] for panel in panels if panel["panelType"] == "chat"]
+
+
+def comes(condition: Callable[[], bool]) -> None:
+    end = time.monotonic() + PATIENCE_SECONDS
+    while not condition():
+        assert time.monotonic() < end, "it never came to hold"
+        time.sleep(0.05)

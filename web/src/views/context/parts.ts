@@ -1,0 +1,75 @@
+/** A context as the page shows it: parts with their share, and messages in one line each. */
+
+import type { ContextMessage, ContextView } from "../../api/shapes";
+
+export interface Share {
+  name: string;
+  label: string;
+  tokens: number;
+  /** Of all parts together, in per cent. */
+  share: number;
+}
+
+const SECTIONS: Record<string, string> = {
+  base: "Base prompt",
+  tools: "Available tools",
+  skills: "Available CLI skills",
+  items: "Artifact items",
+  messageContext: "Message context",
+  panels: "Artifacts panels",
+  agents: "Available agents",
+  own: "Its own instructions",
+  permanentAgents: "Permanent agents",
+  children: "Subagents",
+  hooked: "As hooks changed it",
+};
+
+const ROLES: Record<ContextMessage["role"], string> = {
+  user: "To the model",
+  assistant: "The model",
+  tool: "Result",
+};
+
+export function sectionTitle(name: string): string {
+  return SECTIONS[name] ?? name;
+}
+
+export function shares({ tokens }: ContextView): Share[] {
+  const parts = [
+    { name: "system", label: "System prompt", tokens: tokens.system },
+    { name: "tools", label: "Tools", tokens: tokens.tools },
+    { name: "messages", label: "Conversation", tokens: tokens.messages },
+    { name: "closing", label: "After it", tokens: tokens.closing },
+  ];
+  const whole = parts.reduce((sum, part) => sum + part.tokens, 0) || 1;
+  return parts.map((part) => ({ ...part, share: (100 * part.tokens) / whole }));
+}
+
+export function messageTitle(message: ContextMessage): string {
+  const named = message.parts.find((part) => part.name)?.name;
+  return message.role === "tool" && named ? `Result of ${named}` : ROLES[message.role];
+}
+
+export function messageText(message: ContextMessage): string {
+  return message.parts
+    .map((part) => {
+      if (part.type === "call") return `→ ${part.name} ${part.text}`;
+      return part.type === "thinking" ? `(thinks) ${part.text}` : part.text;
+    })
+    .join("\n\n");
+}
+
+export const PRESSURE: Record<ContextView["pressure"], string> = {
+  low: "There is room.",
+  warning: "It is summed up after this turn.",
+  critical: "It is summed up before the next call.",
+  full: "The oldest part is dropped.",
+};
+
+export const REASONS: Record<string, string> = {
+  warning: "after a turn, at 75 %",
+  critical: "before a call, at 90 %",
+  emergency: "at the limit",
+  overflow: "when the provider said it was too long",
+  command: "on request",
+};
