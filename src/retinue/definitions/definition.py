@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Literal
 
-from retinue.definitions.prompt import ModelOptions, Variable
+from retinue.definitions.prompt import ModelOptions, Prompt, Variable
 from retinue.definitions.scoping import NameScope, Patterns, Scope, first_match
 from retinue.definitions.side import Side
 from retinue.definitions.subagent import SideName
@@ -141,11 +141,12 @@ class Definition:
 
     def switched(self, name: SideName, on: frozenset[str]) -> "Definition":
         """The same with only those entries in a side's prompt that these variables have on."""
-        side = self.side(name)
-        prompt = side.prompt.switched(on)
-        if prompt is side.prompt:
-            return self
-        side = replace(side, prompt=prompt)
+        prompt = self.side(name).prompt
+        return self if not prompt.gates else self.speaking(name, prompt.switched(on))
+
+    def speaking(self, name: SideName, prompt: Prompt) -> "Definition":
+        """The same with another prompt on a side."""
+        side = replace(self.side(name), prompt=prompt)
         return replace(self, side_a=side) if name == "side_a" else replace(self, side_b=side)
 
     def side(self, name: SideName) -> Side:

@@ -13,16 +13,20 @@ from typing import Any, TypeVar
 
 from msgspec import Struct, structs
 
+from retinue.agents.children import ChildTerms, ChildUpdate
 from retinue.agents.context import Context
 from retinue.agents.descriptor import SubagentDescriptor
 from retinue.agents.history import is_shown_to_model, without_erased
-from retinue.agents.inbox import Item
+from retinue.agents.inbox import Item, ItemBody, Sender, Trail
+from retinue.clock import Clock
 from retinue.definitions.declared import Hook, HookBlocked, HookKind, HookSet
+from retinue.engine.parents import LONGEST_STATUS, said_post, status_post
 from retinue.engine.steps import record_of
-from retinue.engine.tooling import CallResult
+from retinue.engine.tooling import CallContext, CallResult
 from retinue.engine.warm import Warm
+from retinue.errors import RefusedError, UsageError
 from retinue.failpoints import IS_ARMED, reach
-from retinue.ids import AgentId, OwnerId
+from retinue.ids import AgentId, OwnerId, new_item_id
 from retinue.messages import (
     AnyRecord,
     AssistantRecord,
@@ -35,7 +39,7 @@ from retinue.messages import (
     clean_text,
 )
 from retinue.models.port import Completed
-from retinue.stores.port import NewAgent
+from retinue.stores.port import NewAgent, NewItem, Post
 from retinue.tools.port import AgentFiles, FileTrees
 from retinue.tools.threads import in_thread
 
@@ -49,20 +53,68 @@ _Nothing = object()
 
 
 class HookContext(Struct, frozen=True, kw_only=True):
-    """What a hook knows of the agent that it runs for."""
+    """What a hook knows of the agent that it runs for, and what it may ask for.
+
+    What it asks for is committed with what passes the hook, or right after the agent's last commit.
+    """
 
     agent_id: AgentId
     owner: OwnerId
     definition: str
     side: str
     files: AgentFiles
+    clock: Clock
+    posts: list[Post]
+    terms: ChildTerms | None = None
+    trail: Trail = Trail()
+
+    def notify_parent(self, content: str) -> None:
+        """Write to the agent whose subagent this is; a `UsageError` where it is nobody's."""
+        text = _filled(content, "content")
+        post = said_post(
+            self.agent_id, self.owner, self._terms(), self.clock.now(), text, self.trail
+        )
+        self.posts.append(structs.replace(post, is_optional=True))
+
+    def set_status(self, status: str) -> None:
+        """Tell the parent's registry what this subagent is doing; nobody is woken by it."""
+        text = _filled(status, "status")[:LONGEST_STATUS]
+        update = ChildUpdate(reference=self.agent_id, status_text=text)
+        self.posts.append(
+            status_post(self.agent_id, self.owner, self._terms(), self.clock.now(), update)
+        )
+
+    def post(self, agent_id: AgentId, text: str, *, silent: bool = False) -> None:
+        """Put a system message into another agent's inbox, with this agent as its origin."""
+        body = ItemBody(
+            text=_filled(text, "text"),
+            sender=Sender(type="agent", id=self.agent_id),
+            trail=self.trail,
+        )
+        item = NewItem(
+            id=new_item_id(), kind="system", body=body, admitted_at=self.clock.now(), silent=silent
+        )
+        self.posts.append(Post(to=agent_id, item=item, owner=self.owner, is_optional=True))
+
+    def _terms(self) -> ChildTerms:
+        if self.terms is None:
+            raise UsageError("this agent is no subagent: it has no parent to tell")
+        return self.terms
+
+
+def _filled(text: str, name: str) -> str:
+    cleaned = clean_text(text).strip()
+    if not cleaned:
+        raise UsageError(f"{name}: it is empty")
+    return cleaned
 
 
 class Hooks:
     """Runs the hooks of a plan; nobody asks it for a plan without any."""
 
-    def __init__(self, trees: FileTrees) -> None:
+    def __init__(self, trees: FileTrees, clock: Clock) -> None:
         self._trees = trees
+        self._clock = clock
 
     async def begun(self, warm: Warm, hooks: HookSet) -> None:
         for hook in hooks.get("after_thread_created", ()):
@@ -127,6 +179,13 @@ class Hooks:
             return structs.replace(result, record=record, handoff=None, departure=None)
         return structs.replace(result, record=record)
 
+    async def born(self, warm: Warm, hooks: HookSet, posts: Sequence[Post]) -> None:
+        """A child was made outside of a call: its owner gave it what it waited for."""
+        if "after_subagent_created" in hooks:
+            for post in posts:
+                if isinstance(post.to, NewAgent):
+                    await self._born(warm, hooks, post.to)
+
     async def settled(
         self, warm: Warm, hooks: HookSet, records: Sequence[KnownRecord]
     ) -> list[KnownRecord]:
@@ -154,17 +213,30 @@ class Hooks:
                 for hook in (hook for kind in kinds for hook in hooks.get(kind, ())):
                     await _run(hook, self._context(warm), record)
 
+    async def request_within(
+        self, call: CallContext, hooks: HookSet, system: str, messages: Sequence[ModelMessage]
+    ) -> tuple[str, Sequence[ModelMessage]]:
+        """The request of a prompt that is called like a tool; a block fails the call."""
+        who = self._context_of(call)
+        system = await _piped(who, hooks, "after_system_message", system, _text)
+        accept = _list_of(ModelMessage)
+        try:
+            return system, await _piped(who, hooks, "prefilter_llm_history", list(messages), accept)
+        except HookBlocked as block:
+            raise RefusedError(str(block)) from block
+
+    async def result_within(
+        self, call: CallContext, hooks: HookSet, part: CallPart, record: ToolRecord
+    ) -> ToolRecord:
+        """The result of a call within a prompt that is called like a tool."""
+        return await _judged(self._context_of(call), hooks, part, record)
+
     async def _settled(
         self, warm: Warm, hooks: HookSet, call: CallPart, record: ToolRecord
     ) -> ToolRecord:
-        kind: HookKind = (
-            "after_tool_call_success" if record.status == "ok" else "after_tool_call_failure"
-        )
-        for hook in hooks.get(kind, ()):
-            given = await _run(hook, self._context(warm), call, record)
-            if given is None:
-                return structs.replace(record, status="erased", text="", files=[], cut=0)
-            record = _accepted(hook, given, record, _like(record))
+        record = await _judged(self._context(warm), hooks, call, record)
+        if record.status == "erased":
+            return record
         record = await self._piped(warm, hooks, "before_store_tool_result", record, _like(record))
         return await self._created(warm, hooks, record)
 
@@ -179,6 +251,9 @@ class Hooks:
                 definition=new.definition,
                 side="side_a",
                 files=self._trees.tree(new.id),
+                clock=self._clock,
+                posts=warm.hook_posts,
+                terms=new.state.child,
             )
             for hook in hooks["after_subagent_created"]:
                 await _run(hook, self._context(warm), child)
@@ -191,21 +266,64 @@ class Hooks:
         value: ValueT,
         accept: Callable[[Any], ValueT | None],
     ) -> ValueT:
-        for hook in hooks.get(kind, ()):
-            given = await _run(hook, self._context(warm), value)
-            if given is not None:
-                value = _accepted(hook, given, value, accept)
-        return value
+        return await _piped(self._context(warm), hooks, kind, value, accept)
 
     def _context(self, warm: Warm) -> HookContext:
         turn = warm.state.turn
+        trail = turn.trail if turn is not None else None
         return HookContext(
             agent_id=warm.id,
             owner=warm.owner,
             definition=warm.definition,
             side=turn.side if turn is not None else "side_a",
             files=self._trees.tree(warm.id),
+            clock=self._clock,
+            posts=warm.hook_posts,
+            terms=warm.state.child,
+            trail=Trail(hops=trail.hops + 1) if trail is not None else Trail(hops=1),
         )
+
+    def _context_of(self, call: CallContext) -> HookContext:
+        return HookContext(
+            agent_id=call.agent_id,
+            owner=call.owner,
+            definition=call.definition,
+            side=call.turn.side,
+            files=call.files,
+            clock=self._clock,
+            posts=call.notices,
+            terms=call.state.child,
+            trail=call.trail,
+        )
+
+
+async def _piped(
+    who: HookContext,
+    hooks: HookSet,
+    kind: HookKind,
+    value: ValueT,
+    accept: Callable[[Any], ValueT | None],
+) -> ValueT:
+    for hook in hooks.get(kind, ()):
+        given = await _run(hook, who, value)
+        if given is not None:
+            value = _accepted(hook, given, value, accept)
+    return value
+
+
+async def _judged(
+    who: HookContext, hooks: HookSet, call: CallPart, record: ToolRecord
+) -> ToolRecord:
+    """The result as the hooks for its success or failure leave it; None erases it."""
+    kind: HookKind = (
+        "after_tool_call_success" if record.status == "ok" else "after_tool_call_failure"
+    )
+    for hook in hooks.get(kind, ()):
+        given = await _run(hook, who, call, record)
+        if given is None:
+            return structs.replace(record, status="erased", text="", files=[], cut=0)
+        record = _accepted(hook, given, record, _like(record))
+    return record
 
 
 async def _run(hook: Hook, *given: Any) -> Any:

@@ -210,6 +210,8 @@ class Runner:
                 if warm.is_ended:
                     await self._clear(warm)
                     return None
+                if warm.hook_posts:
+                    await self._committer.commit(warm, self._committer.draft(warm))
                 action = next_action(self._view(warm))
                 match action:
                     case Rest():
@@ -457,6 +459,8 @@ class Runner:
                 await self.equipment.refresh()
             plan = self.equipment.plan(warm)
             await self._deferred.begin(draft, warm, plan, order)
+            if plan.hooks is not None:
+                await self._hooks.born(warm, plan.hooks, draft.posts)
             await self._committer.commit_now(warm, draft, "provide")
 
     async def _carry_out(self, warm: Warm, command: Command) -> bool:

@@ -1,7 +1,9 @@
 """Prompts that are called like tools: one model step and its tools, out of the caller's context.
 
 Nothing of the step is stored but the call's result. A prompt without tools can be asked again after
-a crash; one with tools is never run twice, since the model might call others the second time.
+a crash; one with tools is never run twice, since the model might call others the second time. It
+may call other prompts, hand over and begin subagents, but it waits for nobody: results of subagents
+reach the agent as messages.
 """
 
 from collections.abc import Mapping, Sequence
@@ -14,26 +16,32 @@ from msgspec import structs
 from retinue.agents.context import user_content
 from retinue.agents.permission import Permission, is_held
 from retinue.definitions.catalog import Catalog
+from retinue.definitions.declared import HookSet
 from retinue.definitions.definition import Definition
-from retinue.definitions.prompt import FunctionEntry, Prompt, SubPromptEntry
+from retinue.definitions.prompt import Prompt, SubPromptEntry
 from retinue.definitions.scoping import effective
 from retinue.definitions.subagent import SideName
 from retinue.engine.asking import ask, with_images
 from retinue.engine.entries import checked_by, first_files, first_words, parameters_of
+from retinue.engine.environment import Variables
+from retinue.engine.hooking import Hooks
 from retinue.engine.limits import Limits
-from retinue.engine.prompting.planning import Case, spec_of
+from retinue.engine.prompting.planning import USUAL, Case, OwnTools, hooks_of, spec_of
 from retinue.engine.prompting.sections import tools_section
 from retinue.engine.stopping import as_text
 from retinue.engine.tooling import CallContext
-from retinue.errors import ModelError, NotFoundError
+from retinue.errors import ModelError, NotFoundError, RefusedError, RetinueError
 from retinue.failpoints import reach
-from retinue.messages import CallPart, FileReference, TextPart, UserMessage
+from retinue.messages import CallPart, FileReference, TextPart, ToolRecord, UserMessage, clean_text
 from retinue.models.port import Completed, ModelRequest, Models
 from retinue.tools.execution import run_tool
+from retinue.tools.packages import visible_tools
 from retinue.tools.port import Tool, ToolContext, ToolOutput
 
 _SOURCE = "prompt"
-_NESTED = frozenset({_SOURCE, "handoff", "subagent"})
+DEEPEST = 4
+_ALWAYS = ("usages", "deferred", "requests")
+_ASKED = (*_ALWAYS, "posts", "creates", "redescribed", "notices", "children")
 
 
 @dataclass(slots=True, kw_only=True)
@@ -49,9 +57,18 @@ class SubPrompts:
     """Offers the prompts that a prompt lists among its tools."""
 
     def __init__(
-        self, catalog: Catalog, models: Models, default_model: str, limits: Limits
+        self,
+        *,
+        catalog: Catalog,
+        models: Models,
+        default_model: str,
+        limits: Limits,
+        hooks: Hooks,
+        others: OwnTools,
     ) -> None:
         self._catalog = catalog
+        self._hooks = hooks
+        self._others = others
         self._models = models
         self._default_model = default_model
         self._limits = limits
@@ -92,12 +109,22 @@ class SubPrompts:
         prompt: Prompt,
         arguments: Mapping[str, Any],
     ) -> ToolOutput:
-        tools = _offered(call, prompt)
+        if call.depth >= DEEPEST:
+            raise RefusedError(f"prompts may call each other {DEEPEST} deep: answer by yourself")
+        variables = replace(call.variables, prompt=prompt, call={})
+        prompt = prompt.switched(variables.on(prompt.gates))
+        variables.check(prompt.variables, f"prompt {prompt.name!r}")
+        tools = self._offered(call, prompt)
+        hooks = hooks_of(self._catalog, call.plan.definition, prompt)
         said = first_words(entry, arguments) or msgspec.json.encode(arguments).decode()
         content = user_content(said, await first_files(entry, arguments, call.files))
+        system = _system(variables, prompt, tools, arguments)
+        messages = await with_images([UserMessage(content=content)], call.files)
+        if hooks is not None:
+            system, messages = await self._hooks.request_within(call, hooks, system, messages)
         request = ModelRequest(
-            system=_system(call.plan.definition, prompt, tools, arguments),
-            messages=await with_images([UserMessage(content=content)], call.files),
+            system=system,
+            messages=messages,
             tools=[spec_of(tool) for tool in tools.values()],
             session=f"{call.agent_id}/{call.call_id}",
         )
@@ -106,7 +133,7 @@ class SubPrompts:
         reach("prompt:after")
         told = _Told()
         for number, part in enumerate(p for p in completed.parts if isinstance(p, CallPart)):
-            await self._run(call, tools, part, number, told)
+            await self._run(_Within(call, prompt, tools, hooks, told), part, number)
         text = "".join(part.text for part in completed.parts if isinstance(part, TextPart))
         sections = [
             text if entry.include_text_response else "",
@@ -137,31 +164,19 @@ class SubPrompts:
                 return completed
         raise ModelError("; ".join(failures))
 
-    async def _run(
-        self,
-        call: CallContext,
-        tools: Mapping[str, Tool],
-        part: CallPart,
-        number: int,
-        told: _Told,
-    ) -> None:
-        tool = tools.get(part.name)
+    async def _run(self, within: "_Within", part: CallPart, number: int) -> None:
+        told, call = within.told, within.call
+        tool = within.tools.get(part.name)
         if tool is None or part.malformed is not None:
             why = "there is no such tool" if tool is None else "its arguments were no JSON object"
             told.errors.append(f"{part.name}: {why}")
             return
-        key = f"{call.idempotency_key}/{number}"
-        nested = structs.replace(
-            call,
-            tool=part.name,
-            idempotency_key=key,
-            posts=[],
-            creates=[],
-            redescribed=[],
-            requests=[],
-            notices=[],
-            children=[],
-        )
+        nested = within.nested(part.name, number)
+        try:
+            nested.variables.check(tool.variables, f"tool {tool.name!r}")
+        except RetinueError as error:
+            told.errors.append(f"{part.name}: {error.message}")
+            return
         reach("tool:before")
         finished = await run_tool(
             tool,
@@ -169,44 +184,92 @@ class SubPrompts:
             part.arguments,
             timeout_seconds=self._limits.tool_seconds,
             output_limit=self._limits.tool_output_characters,
+            redact=nested.redact,
         )
         reach("tool:after")
         if finished.pending is not None:
             told.errors.append(f"{part.name}: it waits for somebody, which cannot be done here")
-        elif finished.output.is_error:
-            told.errors.append(f"{part.name}: {finished.output.text}")
-        else:
-            told.results.append(f"{part.name}: {finished.output.text}")
-            told.files.extend(finished.output.files)
-            for name in ("posts", "creates", "redescribed", "notices", "children"):
-                getattr(call, name).extend(getattr(nested, name))
-
-
-def _offered(call: CallContext, prompt: Prompt) -> Mapping[str, Tool]:
-    """Plain tools that the prompt lists and the scope allows, without asking anybody."""
-    definition = call.plan.definition
-    listed = None
-    if prompt.tools is not None:
-        prompt = prompt.switched(replace(call.variables, prompt=prompt).on(prompt.gates))
-        assert prompt.tools is not None  # as before
-        listed = {entry.name for entry in prompt.tools if isinstance(entry, FunctionEntry)}
-    return {
-        tool.name: tool
-        for tool in effective(definition.tool_scope, call.plan.known.values())
-        if tool.source not in _NESTED
-        and (listed is None or tool.name in listed)
-        and (
-            not definition.needs_approval(tool.name)
-            or is_held(Permission("tool", tool.name), call.grants)
+            return
+        output = finished.output
+        record = ToolRecord(
+            call=part.id,
+            name=part.name,
+            status=finished.status,
+            text=output.text,
+            files=list(output.files),
         )
-    }
+        if within.hooks is not None:
+            record = await self._hooks.result_within(call, within.hooks, part, record)
+        _take_over(call, nested, is_error=output.is_error)
+        if record.status == "ok":
+            told.results.append(f"{part.name}: {record.text}")
+            told.files.extend(record.files)
+        elif record.status != "erased":
+            told.errors.append(f"{part.name}: {record.text}")
+
+    def _offered(self, call: CallContext, prompt: Prompt) -> Mapping[str, Tool]:
+        """What the prompt lists and the scope allows, without asking anybody."""
+        definition, side = call.plan.definition, call.turn.side
+        calling = definition.speaking(side, prompt)
+        brought = {**self(calling, side, USUAL), **self._others(calling, side, USUAL)}
+        known = {**visible_tools(definition.home, call.plan.stock), **brought}
+        return {
+            tool.name: tool
+            for tool in effective(definition.tool_scope, known.values())
+            if (tool.name in brought or prompt.lists(tool.name))
+            and (
+                not definition.needs_approval(tool.name)
+                or is_held(Permission("tool", tool.name), call.grants)
+            )
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class _Within:
+    """The step that calls are made in."""
+
+    call: CallContext
+    prompt: Prompt
+    tools: Mapping[str, Tool]
+    hooks: HookSet | None
+    told: _Told
+
+    def nested(self, tool: str, number: int) -> CallContext:
+        """A call of this step: it asks for itself, and its prompt is the one that is called."""
+        call = self.call
+        side = replace(call.plan.side, prompt=self.prompt)
+        return structs.replace(
+            call,
+            tool=tool,
+            idempotency_key=f"{call.idempotency_key}/{number}",
+            plan=replace(call.plan, side=side),
+            depth=call.depth + 1,
+            handoff=None,
+            departure=None,
+            **{name: list[Any]() for name in _ASKED},
+        )
+
+
+def _take_over(call: CallContext, nested: CallContext, *, is_error: bool) -> None:
+    """What a call of the step asked for is asked for by the call of the prompt."""
+    for name in _ALWAYS if is_error else _ASKED:
+        getattr(call, name).extend(getattr(nested, name))
+    if not is_error:
+        call.handoff = nested.handoff or call.handoff
+        call.departure = nested.departure or call.departure
 
 
 def _system(
-    definition: Definition, prompt: Prompt, tools: Mapping[str, Tool], arguments: Mapping[str, Any]
+    variables: Variables, prompt: Prompt, tools: Mapping[str, Tool], arguments: Mapping[str, Any]
 ) -> str:
     given = {name: as_text(arguments[name]) for name in prompt.properties & arguments.keys()}
-    text = prompt.render({**prompt.env, **definition.env, **given}).strip()
+    shown = {
+        one.name: clean_text(variables.get(one.name) or "")
+        for one in prompt.variables
+        if one.type == "text" and one.name in prompt.placeholders
+    }
+    files = {**prompt.env, **variables.definition.env}
+    text = prompt.render({**files, **shown, **given}).strip()
     return "\n\n".join(part for part in (text, tools_section(tools.values()).text) if part)
 
 

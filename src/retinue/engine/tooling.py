@@ -67,6 +67,7 @@ class CallContext(Struct, kw_only=True):
     moved: list[str] = []  # variables of the agent that a child has now
     departure: Departure | None = None
     handoff: Handoff | None = None
+    depth: int = 0  # of prompts that call each other; within one, nobody is waited for
 
     @property
     def trail(self) -> Trail:
@@ -240,6 +241,8 @@ class Tooling:
             notices=context.notices,
             children=context.children,
             moved=context.moved,
+            deferred=context.deferred,
+            requests=context.requests,
         )
 
     async def _outcome(

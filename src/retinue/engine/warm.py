@@ -187,6 +187,7 @@ class Warm:
         self.closing_of: tuple[int, frozenset[str]] | None = None  # in which turn, about what
         self.is_deleted = False
         self.is_ended = agent.lifecycle != "active"
+        self.hook_posts: list[Post] = []  # what hooks asked for, for the next commit
         self.has_listeners = agent.kind != "user"  # somebody may have to hear how items end
         self.running: dict[ItemId, Item] = {}  # the turn's items
         self._is_interrupted = False
@@ -276,6 +277,9 @@ class Warm:
         return Draft(at=at, next_seq=self.next_seq, state=self.state)
 
     def commit_of(self, draft: Draft) -> Commit:
+        if self.hook_posts:
+            draft.posts = [*draft.posts, *self.hook_posts]
+            self.hook_posts.clear()
         return Commit(
             agent_id=self.id,
             epoch=self.epoch,

@@ -133,8 +133,16 @@ def make_office(
 def make_own_tools(world: World, limits: Limits) -> OwnTools:
     """What prompts offer beside the tools of the toolbox."""
     services = _services(world, limits)
-    asked = SubPrompts(world.catalog, world.models, world.settings.model, limits)
-    return together(Handoffs(world.catalog), asked, SubagentTools(services), ChildTools())
+    others = together(Handoffs(world.catalog), SubagentTools(services), ChildTools())
+    asked = SubPrompts(
+        catalog=world.catalog,
+        models=world.models,
+        default_model=world.settings.model,
+        limits=limits,
+        hooks=Hooks(world.trees, world.clock),
+        others=others,
+    )
+    return together(asked, others)
 
 
 def _services(world: World, limits: Limits) -> Services:
@@ -184,7 +192,9 @@ def make_contexts(world: World, equipment: Equipment) -> Contexts:
     return Contexts(
         store=world.store,
         equipment=equipment,
-        composer=Composer(equipment=equipment, hooks=Hooks(world.trees), trees=world.trees),
+        composer=Composer(
+            equipment=equipment, hooks=Hooks(world.trees, world.clock), trees=world.trees
+        ),
         environment=world.environment,
     )
 
@@ -203,7 +213,7 @@ def make_runner(world: World, limits: Limits, parts: Parts) -> Runner:
         space=Space(world.store, world.clock),
     )
     equipment = _equipment(world, limits, parts)
-    hooks = Hooks(world.trees)
+    hooks = Hooks(world.trees, world.clock)
     room = RoomMaker(committer=committer, equipment=equipment)
     caller = ModelCaller(
         committer=committer,

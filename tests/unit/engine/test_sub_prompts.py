@@ -2,13 +2,24 @@
 
 from typing import Any
 
-from retinue.messages import Usage
+from retinue.engine.sub_prompts import DEEPEST
+from retinue.messages import SystemRecord, Usage
 from retinue.models.port import ModelRequest
 from retinue.models.scripted import Answer, Call, Reply, ScriptedModel
 from retinue.testing.kit import Kit
 from retinue.tools.function import tool
 from retinue.tools.port import ToolContext
 from tests.unit.engine.conftest import Start
+from tests.unit.engine.subagents.support import (
+    PAIR,
+    REVIEWER,
+    WORKER,
+    Play,
+    pair_tools,
+    record_until,
+    says,
+    tool_result,
+)
 from tests.unit.engine.support import Gate, calls, counted_tool, gated
 from tests.unit.engine.test_sides import shown
 
@@ -126,3 +137,122 @@ async def test_a_sub_prompt_with_tools_is_not_run_twice_after_a_crash(start: Sta
     assert (await kit.outcome(receipt)).reply == "told"
     assert gate.count == 1
     assert (await kit.kinds(agent))[3].startswith("tool expert unknown")
+
+
+CHIEF = 'name = "chief"\ndescription = "Leads."\nexposeAsTool = true\nsystemPrompt = "You lead."\n'
+
+
+async def nest(start: Start, script: Any, listed: str, **more: Any) -> Kit:
+    """A caller, an expert that lists these entries, and everybody whom those may name."""
+    return await start(
+        script,
+        tools=[*pair_tools(), *more.pop("tools", ())],
+        definitions={
+            "helper.toml": HELPER.format(more=more.pop("more", "")),
+            "chief.toml": CHIEF,
+            "pair.toml": PAIR,
+            **more.pop("definitions", {}),
+        },
+        prompts={
+            "p.md": CALLER % "",
+            "expert.md": EXPERT % listed,
+            "deep.md": "---\ntools: [deep]\n---\nYou are deep.",
+            "worker.md": WORKER.format(schema=""),
+            "reviewer.md": REVIEWER,
+        },
+        collaborates=True,
+    )
+
+
+async def test_a_sub_prompt_can_hand_the_conversation_over(start: Start) -> None:
+    inner = asking(calls("chief"))
+
+    def script(request: ModelRequest) -> Answer:
+        return "I lead now." if "You lead" in request.system else inner(request)
+
+    kit = await nest(start, script, "chief")
+    agent = await kit.agent()
+    assert (await kit.ask(agent, "hi")).reply == "I lead now."
+    assert (await kit.fresh(agent)).definition == "chief"
+
+
+async def test_a_subagent_that_a_sub_prompt_begins_reports_to_the_agent(start: Start) -> None:
+    """The step does not wait, even for a blocking one: the result is a message."""
+    play = Play(says("unused"))
+    inner = asking(calls("pair", message="draw"))
+
+    def script(request: ModelRequest) -> Answer:
+        return play(request) if "You are the" in request.system else inner(request)
+
+    kit = await nest(start, script, "pair")
+    agent = await kit.agent()
+    assert (await kit.ask(agent, "hi")).reply == "told"
+    result = await tool_result(kit, agent)
+    assert "Its result will reach you as a message." in result.text
+    records = await record_until(kit, agent, lambda record: isinstance(record, SystemRecord))
+    assert "has returned the following result" in str(records)
+
+
+async def test_sub_prompts_call_each_other_only_so_deep(start: Start) -> None:
+    asked: list[str] = []
+
+    def script(request: ModelRequest) -> Answer:
+        asked.append(request.system)
+        if "You are deep" in request.system:
+            return calls("deep")
+        return asking(calls("deep"))(request)
+
+    kit = await nest(start, script, "deep")
+    agent = await kit.agent()
+    assert (await kit.ask(agent, "hi")).reply == "told"
+    assert sum("You are deep" in system for system in asked) == DEEPEST - 1
+    assert f"{DEEPEST} deep" in (await tool_result(kit, agent)).text
+
+
+async def test_hooks_see_what_happens_within_a_sub_prompt(start: Start) -> None:
+    code = """
+from retinue import define_hook
+
+@define_hook(hook="after_system_message")
+def softly(ctx, text):
+    return text + " Softly."
+
+@define_hook(hook="after_tool_call_success")
+def hushed(ctx, call, result):
+    return None if call.name == "dig" else result
+"""
+    model = ScriptedModel(
+        asking(Reply(text="Look.", calls=[Call(name="dig"), Call(name="rest")])), name="main"
+    )
+    kit = await nest(
+        start,
+        model,
+        "dig, rest",
+        more='hooks = ["softly", "hushed"]',
+        tools=[counted_tool([], "dig"), counted_tool([], "rest")],
+        definitions={"hooks.py": code},
+    )
+    agent = await kit.agent()
+    await kit.ask(agent, "hi")
+    assert next(r for r in model.requests if "You know" in r.system).system.endswith("Softly.")
+    text = (await tool_result(kit, agent)).text
+    assert "rest:" in text
+    assert "dig:" not in text
+
+
+async def test_a_block_within_a_sub_prompt_fails_the_call_and_no_more(start: Start) -> None:
+    code = """
+from retinue import HookBlocked, define_hook
+
+@define_hook(hook="prefilter_llm_history")
+def closed(ctx, messages):
+    if len(messages) == 1 and "tides" in str(messages):
+        raise HookBlocked("The expert is out.")
+"""
+    kit = await nest(
+        start, asking("unused"), "", more='hooks = ["closed"]', definitions={"hooks.py": code}
+    )
+    agent = await kit.agent()
+    assert (await kit.ask(agent, "hi")).reply == "told"
+    result = await tool_result(kit, agent)
+    assert (result.status, result.text) == ("refused", "The expert is out.")

@@ -223,7 +223,7 @@ class Planner:
             artifacts=artifacts,
             arguments=prompt.placeholders & prompt.properties,
             immediate=_immediate(prompt),
-            hooks=_hooks(catalog, definition, prompt),
+            hooks=hooks_of(catalog, definition, prompt),
             variables=variables,
             gates=written.side(side_name).prompt.gates,
         )
@@ -284,7 +284,7 @@ def _immediate(prompt: Prompt) -> tuple[SubagentConfig, ...]:
     )
 
 
-def _hooks(catalog: Catalog, definition: Definition, prompt: Prompt) -> HookSet | None:
+def hooks_of(catalog: Catalog, definition: Definition, prompt: Prompt) -> HookSet | None:
     """The hooks of a side; a prompt's own take the place of the definition's."""
     known = catalog.hooks()
     found: dict[HookKind, list[Hook]] = {}

@@ -76,7 +76,9 @@ async def start_child(services: Services, call: CallContext, wish: Wish) -> Tool
         parent_communication=_communication(config),
     )
     call.children.append(entry)
-    waiting = _send(call, new, text, files, entry, waits=config.blocking and not wish.is_late)
+    waiting = _send(
+        call, new, text, files, entry, waits=config.blocking and not wish.is_late and not call.depth
+    )
     if waiting is not None:
         return waiting
     return ToolOutput(
@@ -92,7 +94,9 @@ async def write_to_child(
     text = checked_text(message, (), services.limits.message_characters)
     files = await handed_over(services, call, paths, entry.reference)
     call.children.append(ChildUpdate(reference=entry.reference, lifecycle="running"))
-    waiting = _send(call, entry.reference, text, files, entry, waits=entry.is_blocking)
+    waiting = _send(
+        call, entry.reference, text, files, entry, waits=entry.is_blocking and not call.depth
+    )
     if waiting is not None:
         return waiting
     return ToolOutput(text=f"Sent to {entry.reference}. {_what_follows(entry)}")

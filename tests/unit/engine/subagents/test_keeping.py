@@ -415,3 +415,85 @@ async def test_a_child_is_the_affair_of_the_side_that_began_it(start: Start) -> 
             assert "has returned the following result" not in texts
             assert {spec.name for spec in request.tools} == {"approve", "report"}
     assert any("Your subagents" in r.closing for who, r in asked if who == "planner")
+
+
+async def test_hooks_of_a_child_write_to_its_parent_and_say_how_it_goes(start: Start) -> None:
+    code = """
+from retinue import define_hook
+
+@define_hook(hook="after_create_message")
+def told(ctx, message):
+    if getattr(message, "text", "") == "here it is":
+        ctx.notify_parent("the worker has something")
+
+@define_hook(hook="prefilter_llm_history")
+def going(ctx, messages):
+    ctx.set_status("thinking")
+"""
+    hooked = PAIR.replace("[sideA]", 'hooks = ["told", "going"]\n[sideA]', 1)
+    play = Play(on_go(CREATE))
+    kit = await begin(start, play, EXPLICIT, definitions={"pair.toml": hooked, "hooks.py": code})
+    boss = await kit.agent("boss")
+    await kit.ask(boss, "go")
+    await registry_until(kit, boss, ("idle", "thinking"))
+    await quiet(kit)
+    child = await only_child(kit, boss)
+    texts = [notice.text for notice in await notices(kit, boss)]
+    assert texts == [f"Subagent (reference: {child.id}) says:\n\nthe worker has something"]
+
+
+async def test_a_hook_of_an_agent_without_a_parent_has_nobody_to_tell(
+    start: Start, caplog: pytest.LogCaptureFixture
+) -> None:
+    code = """
+from retinue import define_hook
+
+@define_hook(hook="after_thread_created")
+def told(ctx):
+    ctx.notify_parent("anybody?")
+"""
+    hooked = BOSS.replace("[sideA]", 'hooks = ["told"]\n[sideA]', 1)
+    kit = await begin(
+        start, Play(says("noted")), definitions={"boss.toml": hooked, "hooks.py": code}
+    )
+    assert (await kit.ask(await kit.agent("boss"), "hello")).reply == "noted"
+    assert "a hook failed and is skipped" in caplog.text
+
+
+async def test_hooks_see_children_that_begin_by_themselves_or_late(start: Start) -> None:
+    code = """
+from retinue import define_hook
+log = []
+
+@define_hook(hook="after_subagent_created")
+def born(ctx, child):
+    log.append(child.definition)
+    ctx.post(ctx.agent_id, "it is here", silent=True)
+"""
+    hooked = BOSS.replace("[sideA]", 'hooks = ["born"]\n[sideA]', 1)
+    worker = (
+        "---\nmodel: main\ntools: [draw, give_up]\nvariables: [{name: PAIR_KEY, scoped: true, "
+        "required: true}]\n---\nYou are the worker."
+    )
+    kit = await begin(
+        start,
+        Play(says("noted")),
+        "{name: pair, blocking: false, resumable: true, immediate: true}",
+        definitions={"boss.toml": hooked, "hooks.py": code},
+        prompts={"worker.md": worker},
+    )
+    boss = await kit.engine.create(LOCAL_OWNER, "boss", env={"PAIR_KEY": "its own"})
+    await registry_until(kit, boss, ("idle", ""))
+    (hook,) = kit.engine.catalog.hooks().values()
+    log = hook.execute.__globals__["log"]
+    assert log == ["pair"]
+    other = await kit.agent("boss")  # has nothing to give, so its child waits
+
+    async def waits() -> bool:
+        return bool((await kit.fresh(other)).state.deferred)
+
+    await until(waits)
+    (deferral,) = (await kit.fresh(other)).state.deferred
+    given = {"PAIR_KEY": "given late"}
+    await kit.engine.variables.provide(LOCAL_OWNER, other.id, deferral.id, given)
+    assert log == ["pair", "pair"]
