@@ -175,12 +175,13 @@ class Engine:
 
     async def _watch_files(self) -> None:
         """Tell the doors when files changed, also while nobody runs a turn."""
-        shown = self.following.shown(self.toolbox)
+        shown = self.following.shown(self.toolbox), self.skills.revision
         while True:
             await self._clock.sleep(_FILES_SECONDS)
             self._scheduler.look()
             await self.following.everything(self.toolbox)
-            before, shown = shown, self.following.shown(self.toolbox)
+            now = self.following.shown(self.toolbox), self.skills.revision
+            before, shown = shown, now
             if shown != before:
                 self._feed.announce(DefinitionsEvent())
 

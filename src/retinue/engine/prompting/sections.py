@@ -22,8 +22,8 @@ HOW_TO_ASK = (
     "same time."
 )
 HOW_TO_USE_SKILLS = (
-    "Each is a folder. Read its SKILL.md before you use it for the first time; run its CLI with "
-    "the shell."
+    "Each is a folder. Read its SKILL.md, with skills_read or the shell, before you use it for the "
+    "first time; run its CLI, where it has one, with the shell."
 )
 ITEMS_POINTER = (
     "Lists, notes and views that exist now are listed by type, with id and name, in a system "

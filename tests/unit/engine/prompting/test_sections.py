@@ -36,8 +36,8 @@ Available tools:
 - panels_selected: Tell which panel of the person's window is selected.
 
 Available CLI skills:
-Each is a folder. Read its SKILL.md before you use it for the first time; run its CLI with \
-the shell.
+Each is a folder. Read its SKILL.md, with skills_read or the shell, before you use it for the \
+first time; run its CLI, where it has one, with the shell.
 - lists: Keep lists.
   SKILL.md: /skills/lists/SKILL.md
   CLI: /skills/lists/lists-cli
