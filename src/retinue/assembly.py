@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from retinue.clock import Clock, SystemClock
+from retinue.clock import Clock, SystemClock, machine_zone, zone_of
 from retinue.definitions.catalog import Catalog, KnownModels
 from retinue.definitions.installed import installed_packages
 from retinue.definitions.shelf import Shelf
@@ -30,6 +30,7 @@ from retinue.ids import LOCAL_OWNER, AgentId, OwnerId
 from retinue.models.port import Model
 from retinue.models.registry import ModelRegistry
 from retinue.packaging.project import Project
+from retinue.plugins.artifacts.plugins import artifact_plugins
 from retinue.plugins.port import Plugin, PluginSource
 from retinue.plugins.project import ProjectPlugins
 from retinue.plugins.registry import BuiltinPlugins, Plugins
@@ -168,7 +169,7 @@ async def _assembled(
     mcp = McpToolbox(settings.mcp, clock=extras.clock, project_dir=settings.project_dir)
     opened.push_async_callback(mcp.close)
     shelf = Shelf(settings.project_dir, await in_thread(installed_packages, name="find packages"))
-    plugins = _plugins(settings.project_dir, extras)
+    plugins = _plugins(settings.project_dir, extras, store)
     skills = _skills(settings, extras.clock)
     toolbox = _toolbox(settings, mcp, extras, shelf, plugins, skills)
     models = ModelRegistry.from_settings(settings, env, clock=extras.clock, extra=extras.models)
@@ -246,7 +247,9 @@ async def read_project(project_dir: Path, env: Mapping[str, str]) -> Project:
     """Read the files of a project without opening its store or asking a server."""
     settings = load_settings(project_dir, env)
     extras, shelf = Extras(), Shelf(project_dir)
-    toolbox = _toolbox(settings, None, extras, shelf, _plugins(project_dir, extras))
+    toolbox = _toolbox(
+        settings, None, extras, shelf, _plugins(project_dir, extras, _closed_store(project_dir))
+    )
     catalog = await _catalog(settings, toolbox, extras.clock, shelf, None)
     everything = CombinedToolbox(toolbox, DeclaredToolbox(catalog))
     return Project(directory=project_dir, catalog=catalog, tools=await everything.tools())
@@ -254,7 +257,7 @@ async def read_project(project_dir: Path, env: Mapping[str, str]) -> Project:
 
 async def read_plugins(project_dir: Path) -> Mapping[str, Plugin]:
     """Read the plugins of a project without opening its store."""
-    return await _plugins(project_dir, Extras()).plugins()
+    return await _plugins(project_dir, Extras(), _closed_store(project_dir)).plugins()
 
 
 async def _catalog(
@@ -282,8 +285,16 @@ def _shared(toolbox: CombinedToolbox) -> Sequence[str]:
     return [name for name, tool in toolbox.listed().items() if is_shared(tool)]
 
 
-def _plugins(project_dir: Path, extras: Extras) -> PluginSource:
-    return Plugins(BuiltinPlugins(*extras.plugins), ProjectPlugins(project_dir / "plugins"))
+def _plugins(project_dir: Path, extras: Extras, store: SqliteStore) -> PluginSource:
+    built_in = artifact_plugins(store.artifacts, zone_of(machine_zone()))
+    return Plugins(
+        BuiltinPlugins(*built_in, *extras.plugins), ProjectPlugins(project_dir / "plugins")
+    )
+
+
+def _closed_store(project_dir: Path) -> SqliteStore:
+    """A store for plugins that are looked at and not called."""
+    return SqliteStore(project_dir / ".retinue")
 
 
 def _toolbox(

@@ -1,0 +1,194 @@
+"""The plugin `lists`: lists as wholes. Their items are in `items`."""
+
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from msgspec.structs import replace
+
+from retinue.agents.artifact import CustomField, FieldType, ItemList
+from retinue.errors import UsageError
+from retinue.plugins.artifacts.checking import (
+    LONGEST_NOTES,
+    bounded,
+    field_of,
+    fields_of,
+    slug_of,
+    tags_of,
+    title_of,
+)
+from retinue.plugins.artifacts.desk import Desk, Draft
+from retinue.plugins.artifacts.showing import listed, outcome, page
+from retinue.plugins.artifacts.undoing import history, undo
+from retinue.plugins.function import operation
+from retinue.plugins.port import OperationContext
+from retinue.stores.artifact_port import Put
+
+READ, WRITE = ["lists.read"], ["lists.write"]
+
+
+@dataclass
+class FieldSpec:
+    """A field of a list's items."""
+
+    label: str
+    type: FieldType = "text"
+    key: str = ""
+    options: tuple[str, ...] = ()
+
+    def field(self) -> CustomField:
+        return field_of(self.label, self.type, self.key, self.options)
+
+
+class Lists:
+    """Operations on lists."""
+
+    def __init__(self, desk: Desk) -> None:
+        self._desk = desk
+
+    @operation(id="list", effect="pure", capabilities=READ)
+    async def all_lists(
+        self, ctx: OperationContext, tags: list[str] | None = None, limit: int = 50, offset: int = 0
+    ) -> dict[str, Any]:
+        """List the lists there are, with how many items they have.
+
+        Args:
+            tags: Only lists with all of these tags.
+            limit: How many to show.
+            offset: How many to leave out at the beginning.
+        """
+        wanted = set(tags_of(tags or ()))
+        stored = await self._desk.store.all(ctx.owner, "list")
+        matching = [one for one in stored if wanted <= set(one.artifact.tags)]
+        counts = await self._desk.store.counts(ctx.owner)
+        part, told = page(matching, limit=limit, offset=offset)
+        lists = [listed(one, counts.get(one.artifact.id, 0)) for one in part]
+        return {"lists": lists} | told
+
+    @operation(effect="pure", capabilities=READ)
+    async def get(self, ctx: OperationContext, list: str) -> dict[str, Any]:
+        """Show a list: its description, tags and fields, and how many items it has.
+
+        Args:
+            list: Its id or its name.
+        """
+        found = await self._desk.list(ctx.owner, list)
+        counts = await self._desk.store.counts(ctx.owner)
+        return {"list": listed(found.stored, counts.get(found.one.id, 0))}
+
+    @operation(effect="keyed", capabilities=WRITE)
+    async def create(
+        self,
+        ctx: OperationContext,
+        name: str,
+        description: str = "",
+        tags: list[str] | None = None,
+        default_tags: list[str] | None = None,
+        fields: list[FieldSpec] | None = None,
+    ) -> dict[str, Any]:
+        """Make a new list.
+
+        Args:
+            name: What it is called; no other list may be called the same.
+            description: What it is for.
+            tags: Tags of the list itself.
+            default_tags: Tags that new items get.
+            fields: Fields that its items have beside title, url, notes and tags.
+        """
+
+        async def plan(now: datetime) -> Draft:
+            new = replace(
+                new_list(name, now),
+                description=bounded(description, LONGEST_NOTES, "description"),
+                tags=tags_of(tags or ()),
+                default_tags=tags_of(default_tags or ()),
+                fields=fields_of([spec.field() for spec in fields or ()]),
+            )
+            return Draft(puts=[Put(artifact=new)])
+
+        return outcome(await self._desk.change(ctx, "lists", "lists_create", plan))
+
+    @operation(effect="keyed", capabilities=WRITE)
+    async def update(
+        self,
+        ctx: OperationContext,
+        list: str,
+        name: str | None = None,
+        description: str | None = None,
+        tags: list[str] | None = None,
+        default_tags: list[str] | None = None,
+        fields: list[FieldSpec] | None = None,
+    ) -> dict[str, Any]:
+        """Change a list; what is left out stays as it is.
+
+        Args:
+            list: Its id or its name.
+            name: A new name; the id stays.
+            description: A new description.
+            tags: All of its tags from now on.
+            default_tags: All tags that new items get.
+            fields: All fields of its items; values of fields that are not named are kept unseen.
+        """
+
+        async def plan(now: datetime) -> Draft:
+            found = await self._desk.list(ctx.owner, list)
+            one = found.one
+            new = replace(
+                one,
+                name=one.name if name is None else title_of(name, "name"),
+                description=one.description
+                if description is None
+                else bounded(description, LONGEST_NOTES, "description"),
+                tags=one.tags if tags is None else tags_of(tags),
+                default_tags=one.default_tags if default_tags is None else tags_of(default_tags),
+                fields=one.fields
+                if fields is None
+                else fields_of([spec.field() for spec in fields]),
+                updated_at=now,
+            )
+            return Draft(puts=[found.put(new)])
+
+        return outcome(await self._desk.change(ctx, "lists", "lists_update", plan))
+
+    @operation(effect="keyed", capabilities=WRITE)
+    async def delete(self, ctx: OperationContext, list: str) -> dict[str, Any]:
+        """Delete a list with all of its items; lists_undo brings them back.
+
+        Args:
+            list: Its id or its name.
+        """
+
+        async def plan(_: datetime) -> Draft:
+            return Draft(removals=[(await self._desk.list(ctx.owner, list)).removal])
+
+        return outcome(await self._desk.change(ctx, "lists", "lists_delete", plan))
+
+    @operation(effect="keyed", capabilities=WRITE)
+    async def undo(self, ctx: OperationContext, change: str = "") -> dict[str, Any]:
+        """Take back the last change of any list or item, or a given one; itself a change.
+
+        Args:
+            change: The id of the change, from its result or from lists_history.
+        """
+        return await undo(self._desk, ctx, "lists", change)
+
+    @operation(effect="pure", capabilities=READ)
+    async def history(
+        self, ctx: OperationContext, list: str = "", limit: int = 20
+    ) -> dict[str, Any]:
+        """Tell what was changed in lists, by whom and when, the newest first.
+
+        Args:
+            list: Only this list and its items.
+            limit: How many changes.
+        """
+        about = (await self._desk.list(ctx.owner, list)).one.id if list else None
+        return await history(self._desk, ctx.owner, "lists", about, limit)
+
+
+def new_list(name: str, now: datetime) -> ItemList:
+    called = title_of(name, "name")
+    slug = slug_of(called)
+    if not slug:
+        raise UsageError(f"the name {called!r} needs a letter from a to z or a digit")
+    return ItemList(id=slug, name=called, created_at=now, updated_at=now)

@@ -1,0 +1,115 @@
+"""Artifacts and changes as operations give them back."""
+
+from collections.abc import Sequence
+from datetime import date, datetime, time
+from typing import Any
+
+import msgspec
+
+from retinue.agents.artifact import ListItem, Note, kind_of, name_of
+from retinue.errors import UsageError
+from retinue.plugins.artifacts.query.fields import Field, Row
+from retinue.stores.artifact_port import ArtifactChange, StoredArtifact
+
+MOST_SHOWN = 200
+
+
+def shown(stored: StoredArtifact) -> dict[str, Any]:
+    """Give an artifact whole."""
+    one: dict[str, Any] = msgspec.to_builtins(stored.artifact)
+    del one["kind"]
+    one["version"] = stored.version
+    match stored.artifact:
+        case ListItem() as item:
+            one |= {"list": stored.list_id, "position": stored.position}
+            one["completed"] = item.completed_at is not None
+            if "custom" in one:
+                one["fields"] = one.pop("custom")
+        case _:
+            pass
+    return one
+
+
+def brief(stored: StoredArtifact) -> dict[str, Any]:
+    """Give an artifact without its long texts."""
+    one = shown(stored)
+    match stored.artifact:
+        case Note(content=content):
+            one.pop("content", None)
+            one["characters"] = len(content)
+        case _:
+            pass
+    return one
+
+
+def shown_row(row: Row, stored: StoredArtifact, show: Sequence[Field]) -> dict[str, Any]:
+    """Give a row of an answer: what the query shows, or all of it."""
+    kind = kind_of(row.of)
+    if not show:
+        return {"kind": kind} | brief(stored)
+    one: dict[str, Any] = {"kind": kind, "id": row.of.id}
+    return one | {field.name: _plain(field.value(row)) for field in show}
+
+
+def page(
+    rows: Sequence[Any], *, limit: int, offset: int = 0
+) -> tuple[Sequence[Any], dict[str, Any]]:
+    """Cut a page out, and say what is not on it."""
+    if not 1 <= limit <= MOST_SHOWN or offset < 0:
+        raise UsageError(f"limit must be from 1 to {MOST_SHOWN}, and offset not below 0")
+    part = rows[offset : offset + limit]
+    told: dict[str, Any] = {"total": len(rows)}
+    left = len(rows) - offset - len(part)
+    if left > 0:
+        told["more"] = f"{left} more; go on with offset {offset + len(part)}"
+    return part, told
+
+
+def outcome(change: ArtifactChange) -> dict[str, Any]:
+    """Tell what a change did, the same for its first try and for every repeat."""
+    edit = change.main
+    what = kind_of(edit.one.artifact)
+    told: dict[str, Any] = {what: brief(edit.one)} if edit.after else {"removed": _named(edit.one)}
+    if len(change.edits) > 1:
+        told["also"] = len(change.edits) - 1
+    return told | {"change": change.id}
+
+
+def history_line(change: ArtifactChange) -> dict[str, Any]:
+    line: dict[str, Any] = {
+        "change": change.id,
+        "at": change.at,
+        "action": change.action,
+        "by": change.by or "you",
+        "what": _named(change.main.one),
+    }
+    if change.main.one.list_id is not None:
+        line["list"] = change.main.one.list_id
+    if change.undoes is not None:
+        line["undoes"] = change.undoes
+    if change.undone_by is not None:
+        line["undoneBy"] = change.undone_by
+    return line
+
+
+def _named(stored: StoredArtifact) -> dict[str, str]:
+    return {
+        "kind": kind_of(stored.artifact),
+        "id": stored.artifact.id,
+        "name": name_of(stored.artifact),
+    }
+
+
+def listed(stored: StoredArtifact, items: int) -> dict[str, Any]:
+    """Give a list with how long it is."""
+    return shown(stored) | {"items": items}
+
+
+def _plain(value: object) -> object:
+    match value:
+        case datetime() | date() | time():
+            return value.isoformat()
+        case tuple():
+            return list(value)  # pyright: ignore[reportUnknownVariableType, reportUnknownArgumentType]
+        case _:
+            return value

@@ -1,0 +1,169 @@
+"""The plugin `views`: queries over all items and notes, kept under names."""
+
+from datetime import datetime
+from typing import Any
+
+from msgspec.structs import replace
+
+from retinue.agents.artifact import ArtifactId, View
+from retinue.ids import new_id
+from retinue.plugins.artifacts.asking import answered_everywhere, check_query
+from retinue.plugins.artifacts.checking import title_of
+from retinue.plugins.artifacts.desk import Desk, Draft
+from retinue.plugins.artifacts.showing import outcome, page, shown
+from retinue.plugins.artifacts.undoing import history, undo
+from retinue.plugins.function import operation
+from retinue.plugins.port import OperationContext
+from retinue.stores.artifact_port import Put
+
+READ, WRITE = ["views.read"], ["views.write"]
+ASK = [*READ, "lists.read", "notes.read"]
+
+
+class Views:
+    """Operations on views."""
+
+    def __init__(self, desk: Desk) -> None:
+        self._desk = desk
+
+    @operation(id="list", effect="pure", capabilities=READ)
+    async def all_views(
+        self, ctx: OperationContext, limit: int = 50, offset: int = 0
+    ) -> dict[str, Any]:
+        """List the views there are by name.
+
+        Args:
+            limit: How many to show.
+            offset: How many to leave out at the beginning.
+        """
+        stored = await self._desk.store.all(ctx.owner, "view")
+        part, told = page(stored, limit=limit, offset=offset)
+        return {"views": [shown(one) for one in part]} | told
+
+    @operation(effect="pure", capabilities=READ)
+    async def get(self, ctx: OperationContext, view: str) -> dict[str, Any]:
+        """Show the query of a view.
+
+        Args:
+            view: Its id or its name.
+        """
+        return {"view": shown((await self._desk.view(ctx.owner, view)).stored)}
+
+    @operation(effect="pure", capabilities=ASK)
+    async def run(
+        self, ctx: OperationContext, view: str, limit: int = 50, offset: int = 0
+    ) -> dict[str, Any]:
+        """Give the items and notes that a view shows now.
+
+        Args:
+            view: Its id or its name.
+            limit: How many to show.
+            offset: How many to leave out at the beginning.
+        """
+        found = await self._desk.view(ctx.owner, view)
+        told = {"view": found.one.name, "query": found.one.query}
+        return told | await self._answer(ctx, found.one.query, limit, offset)
+
+    @operation(effect="pure", capabilities=ASK)
+    async def query(
+        self, ctx: OperationContext, query: str, limit: int = 50, offset: int = 0
+    ) -> dict[str, Any]:
+        """Give the items of all lists and the notes that a query finds.
+
+        Args:
+            query: Words, or conditions such as: list = groceries AND added > -7d ORDER BY title
+            limit: How many to show.
+            offset: How many to leave out at the beginning.
+        """
+        return {"query": query} | await self._answer(ctx, query, limit, offset)
+
+    @operation(effect="keyed", capabilities=WRITE)
+    async def create(self, ctx: OperationContext, name: str, query: str) -> dict[str, Any]:
+        """Keep a query under a name.
+
+        Args:
+            name: What the view is called; no other view may be called the same.
+            query: Words, or conditions such as: completed = false AND due <= today ORDER BY due
+        """
+
+        async def plan(now: datetime) -> Draft:
+            new = View(
+                id=ArtifactId(new_id("v")),
+                name=title_of(name, "name"),
+                query=await self._checked(ctx, query),
+                created_at=now,
+                updated_at=now,
+            )
+            return Draft(puts=[Put(artifact=new)])
+
+        return outcome(await self._desk.change(ctx, "views", "views_create", plan))
+
+    @operation(effect="keyed", capabilities=WRITE)
+    async def update(
+        self, ctx: OperationContext, view: str, name: str | None = None, query: str | None = None
+    ) -> dict[str, Any]:
+        """Rename a view, or change its query.
+
+        Args:
+            view: Its id or its name.
+            name: A new name; the id stays.
+            query: A new query.
+        """
+
+        async def plan(now: datetime) -> Draft:
+            found = await self._desk.view(ctx.owner, view)
+            new = replace(
+                found.one,
+                name=found.one.name if name is None else title_of(name, "name"),
+                query=found.one.query if query is None else await self._checked(ctx, query),
+                updated_at=now,
+            )
+            return Draft(puts=[found.put(new)])
+
+        return outcome(await self._desk.change(ctx, "views", "views_update", plan))
+
+    @operation(effect="keyed", capabilities=WRITE)
+    async def delete(self, ctx: OperationContext, view: str) -> dict[str, Any]:
+        """Delete a view, not what it shows; views_undo brings it back.
+
+        Args:
+            view: Its id or its name.
+        """
+
+        async def plan(_: datetime) -> Draft:
+            return Draft(removals=[(await self._desk.view(ctx.owner, view)).removal])
+
+        return outcome(await self._desk.change(ctx, "views", "views_delete", plan))
+
+    @operation(effect="keyed", capabilities=WRITE)
+    async def undo(self, ctx: OperationContext, change: str = "") -> dict[str, Any]:
+        """Take back the last change of any view, or a given one; itself a change.
+
+        Args:
+            change: The id of the change, from its result or from views_history.
+        """
+        return await undo(self._desk, ctx, "views", change)
+
+    @operation(effect="pure", capabilities=READ)
+    async def history(
+        self, ctx: OperationContext, view: str = "", limit: int = 20
+    ) -> dict[str, Any]:
+        """Tell what was changed in views, by whom and when, the newest first.
+
+        Args:
+            view: Only this view.
+            limit: How many changes.
+        """
+        about = (await self._desk.view(ctx.owner, view)).one.id if view else None
+        return await history(self._desk, ctx.owner, "views", about, limit)
+
+    async def _checked(self, ctx: OperationContext, query: str) -> str:
+        return check_query(query, await self._desk.lists(ctx.owner), self._desk.present(ctx))
+
+    async def _answer(
+        self, ctx: OperationContext, query: str, limit: int, offset: int
+    ) -> dict[str, Any]:
+        present = self._desk.present(ctx)
+        found = await answered_everywhere(self._desk, ctx.owner, query, present)
+        part, told = page(found, limit=limit, offset=offset)
+        return {"found": part} | told
