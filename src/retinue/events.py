@@ -257,6 +257,22 @@ class AgentDeletedEvent(_Event, frozen=True, kw_only=True, tag="agent_deleted"):
     agent_id: str
 
 
+class ArtifactEvent(_Event, frozen=True, kw_only=True, tag="artifact"):
+    """A list, an item, a note or a view was made, changed or removed; only its owner is told.
+
+    What happens to a whole list happens to its items, which are not told of one by one.
+    """
+
+    cursor: int
+    kind: Literal["list", "item", "note", "view"]
+    id: str
+    action: Literal["created", "changed", "removed"]
+    version: int  # that it has now, or had last
+    change: str  # the id under which it can be undone
+    list: str | None = None  # of an item
+    by: str | None = None  # the agent that did it; its owner, if left out
+
+
 class StepEvent(_Event, frozen=True, kw_only=True, tag="step"):
     """A model call began, or what it had streamed was thrown away (a retry, a stop)."""
 
@@ -297,7 +313,9 @@ class SchedulesEvent(_Event, frozen=True, kw_only=True, tag="schedules"):
 
 
 LiveEvent = StepEvent | DeltaEvent | ToolEvent | DefinitionsEvent | SchedulesEvent
-CommittedEvent = RecordEvent | ItemEvent | RequestEvent | AgentEvent | AgentDeletedEvent
+CommittedEvent = (
+    RecordEvent | ItemEvent | RequestEvent | AgentEvent | AgentDeletedEvent | ArtifactEvent
+)
 Event = HelloEvent | ResyncEvent | CommittedEvent | LiveEvent
 
 _encoder = msgspec.json.Encoder()

@@ -15,6 +15,7 @@ from retinue.events import (
     AgentDeletedEvent,
     AgentEvent,
     AgentView,
+    ArtifactEvent,
     ChildView,
     CommittedEvent,
     ItemEvent,
@@ -26,6 +27,7 @@ from retinue.events import (
 )
 from retinue.ids import AgentId
 from retinue.messages import encode_record
+from retinue.stores.artifact_port import ArtifactNews
 from retinue.stores.port import Agent, Change
 
 _EVENT_BITS = 16
@@ -137,6 +139,19 @@ def change_before(cursor: int) -> int:
     return max(0, (cursor >> _EVENT_BITS) - (not is_whole))
 
 
+def artifact_event(cursor: int, news: ArtifactNews) -> ArtifactEvent:
+    return ArtifactEvent(
+        cursor=cursor,
+        kind=news.kind,
+        id=news.id,
+        action=news.action,
+        version=news.version,
+        change=news.change,
+        list=news.list_id,
+        by=news.by,
+    )
+
+
 def events_of(change: Change, is_in_memory: IsInMemory) -> list[CommittedEvent | ResyncEvent]:
     """Give one change as events.
 
@@ -145,11 +160,13 @@ def events_of(change: Change, is_in_memory: IsInMemory) -> list[CommittedEvent |
     more events than there are numbers makes its readers read anew.
     """
     agent_id = change.agent_id
-    if len(change.records) + len(change.items) > _LAST_EVENT:
+    if len(change.records) + len(change.items) + len(change.artifacts) > _LAST_EVENT:
         return [ResyncEvent(cursor=cursor_of(change.cursor))]
     if change.is_deleted:
         return [AgentDeletedEvent(cursor=cursor_of(change.cursor), agent_id=agent_id)]
     numbers = count(change.cursor << _EVENT_BITS)
+    if change.artifacts:
+        return [artifact_event(next(numbers), news) for news in change.artifacts]
     events: list[CommittedEvent | ResyncEvent] = [
         RecordEvent(
             cursor=next(numbers), agent_id=agent_id, record=msgspec.Raw(encode_record(record))

@@ -12,6 +12,7 @@ from retinue import __version__
 from retinue.events import (
     AgentDeletedEvent,
     AgentEvent,
+    ArtifactEvent,
     DefinitionsEvent,
     DeltaEvent,
     HelloEvent,
@@ -61,6 +62,7 @@ _EVENTS = (
     RequestEvent,
     AgentEvent,
     AgentDeletedEvent,
+    ArtifactEvent,
     StepEvent,
     DeltaEvent,
     ToolEvent,

@@ -97,6 +97,19 @@ export type AgentView = {
   waits?: Array<WaitView>;
 };
 
+/** A list, an item, a note or a view was made, changed or removed; only its owner is told. */
+export type ArtifactEvent = {
+  action: "changed" | "created" | "removed";
+  by?: string | null;
+  change: string;
+  cursor: number;
+  id: string;
+  kind: "item" | "list" | "note" | "view";
+  list?: string | null;
+  type: "artifact";
+  version: number;
+};
+
 /** One model response, whole; its calls are the intent to run them. */
 export type AssistantRecord = {
   at?: string;
@@ -747,7 +760,7 @@ export type StoreHealth = {
   schema?: number;
 };
 
-export type StreamEvent = HelloEvent | ResyncEvent | RecordEvent | ItemEvent | RequestEvent | AgentEvent | AgentDeletedEvent | StepEvent | DeltaEvent | ToolEvent | DefinitionsEvent | SchedulesEvent;
+export type StreamEvent = HelloEvent | ResyncEvent | RecordEvent | ItemEvent | RequestEvent | AgentEvent | AgentDeletedEvent | ArtifactEvent | StepEvent | DeltaEvent | ToolEvent | DefinitionsEvent | SchedulesEvent;
 
 /** The subagent that began with the values; its result reaches its parent as a message. */
 export type SubagentBegun = { child_thread_id: string; request_id: string; status: "success" };

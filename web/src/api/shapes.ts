@@ -93,7 +93,8 @@ export type CommittedEvent =
   | (Omit<wire.ItemEvent, "item"> & { item: ItemView })
   | wire.RequestEvent
   | wire.AgentEvent
-  | wire.AgentDeletedEvent;
+  | wire.AgentDeletedEvent
+  | wire.ArtifactEvent;
 
 export type LiveEvent =
   | wire.StepEvent

@@ -219,6 +219,8 @@ class App {
       case "schedules":
         this.schedules.changed();
         return;
+      case "artifact":
+        return; // whoever shows artifacts reads them anew
       case "agent":
         this.put(event.agent);
         break;
