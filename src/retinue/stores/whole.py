@@ -1,6 +1,6 @@
 """A whole agent, as folders, exports and rebuilding carry it between stores."""
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from datetime import datetime
@@ -8,10 +8,17 @@ from typing import Protocol
 
 from msgspec import Struct
 
+from retinue.agents.artifact import ArtifactId
 from retinue.agents.fate import FinalFate
 from retinue.agents.inbox import Item, ItemKind
 from retinue.agents.state import Lifecycle
 from retinue.ids import AgentId, ItemId, OwnerId
+from retinue.stores.artifact_port import (
+    ArtifactChange,
+    ArtifactStore,
+    KeptArtifacts,
+    StoredArtifact,
+)
 from retinue.stores.port import Agent
 from retinue.stores.schedule_port import KeptSchedules, ScheduleStore
 from retinue.stores.variable_port import KeptVariables, VariableStore
@@ -71,6 +78,28 @@ class Touched:
     deleted: frozenset[AgentId]
 
 
+class ArtifactReader(Protocol):
+    """Reads lists, notes and views for the folders and for exports."""
+
+    def bounds(self) -> tuple[int, int]:
+        """The numbers of the oldest and the newest change that is kept; zeros without any."""
+        ...
+
+    def changes(self, after: int, limit: int) -> list[ArtifactChange]:
+        """Everybody's changes, oldest first."""
+        ...
+
+    def owners(self) -> Sequence[OwnerId]: ...
+
+    def get(self, owner: OwnerId, artifact_id: ArtifactId) -> StoredArtifact | None: ...
+
+    def items(self, owner: OwnerId, list_id: ArtifactId) -> Sequence[StoredArtifact]: ...
+
+    def kept(self, owner: OwnerId, changes: int) -> KeptArtifacts:
+        """Everything of an owner, with so many of the last changes."""
+        ...
+
+
 class WholeReader(Protocol):
     """Reads whole agents, in a thread of its own."""
 
@@ -98,6 +127,9 @@ class WholeReader(Protocol):
 
     def variables(self) -> KeptVariables: ...
 
+    @property
+    def artifacts(self) -> ArtifactReader: ...
+
     def close(self) -> None: ...
 
 
@@ -109,6 +141,9 @@ class WholeStore(Protocol):
 
     @property
     def variables(self) -> VariableStore: ...
+
+    @property
+    def artifacts(self) -> ArtifactStore: ...
 
     def whole_reader(self) -> WholeReader: ...
 

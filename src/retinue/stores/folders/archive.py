@@ -1,6 +1,7 @@
 """Agents as one file: their folders in a `.tar.gz` with a manifest.
 
-An archive of all agents also holds the schedules; what a few agents take along is only their own.
+An archive of all agents also holds the schedules, lists, notes and views; what a few agents take
+along is only their own.
 """
 
 import asyncio
@@ -19,6 +20,11 @@ from msgspec import Struct
 
 from retinue.errors import ConflictError, NotFoundError, RetinueError, UsageError
 from retinue.ids import AgentId, OwnerId, is_agent_id
+from retinue.stores.folders.archived_artifacts import (
+    ARTIFACT_MEMBER,
+    checked_artifacts,
+    encode_artifacts,
+)
 from retinue.stores.folders.archived_schedules import checked_schedules
 from retinue.stores.folders.layout import (
     DESCRIPTOR,
@@ -71,6 +77,7 @@ def _export(path: Path, store: WholeStore, data_dir: Path, agent_ids: Sequence[A
             _add(archive, _MANIFEST, msgspec.json.encode(Manifest(agents=list(agent_ids))))
             if set(reader.ids()) <= set(agent_ids):
                 _add(archive, SCHEDULES, encode_schedules(reader.schedules()))
+                _add(archive, ARTIFACT_MEMBER, encode_artifacts(reader.artifacts))
             for agent_id in agent_ids:
                 stored = reader.read(agent_id, after=0)
                 if stored is None:
@@ -110,8 +117,12 @@ async def import_from(
     import replaces them. Raises `ConflictError` that names the agents that are here already.
     """
     agent_ids = await asyncio.to_thread(_check, path, store, data_dir)
-    # Schedules first, and again harmlessly: a death before the agents are in changes nothing.
-    await store.schedules.restore(await checked_schedules(path, store.schedules, owner))
+    # What stands beside agents first, and again harmlessly: a death before they are in costs nothing.
+    schedules = await checked_schedules(path, store.schedules, owner)
+    artifacts = await checked_artifacts(path, store.artifacts, owner)
+    await store.schedules.restore(schedules)
+    for kept in artifacts:
+        await store.artifacts.restore(kept)
     unpacking = _Unpacking(path, data_dir)
     try:
         await store.restore_all(_owned(stored, owner) for stored in unpacking)
@@ -224,7 +235,7 @@ def _members(path: Path) -> Iterator[tuple[AgentId, str, bytes]]:
     try:
         with tarfile.open(path, "r:gz") as archive:
             for member in archive:
-                if member.isdir() or member.name in (_MANIFEST, SCHEDULES):
+                if member.isdir() or member.name in (_MANIFEST, SCHEDULES, ARTIFACT_MEMBER):
                     continue
                 total += member.size
                 match = _MEMBER.fullmatch(member.name)

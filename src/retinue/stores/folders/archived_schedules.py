@@ -15,7 +15,7 @@ from retinue.ids import OwnerId
 from retinue.stores.folders.schedule_file import SCHEDULES, decode_schedules
 from retinue.stores.schedule_port import KeptSchedules, ScheduleStore
 
-_BEGINNING = 2  # the manifest, then the schedules
+_BEGINNING = 3  # the manifest, then the schedules and the artifacts
 _LARGEST = 1 << 28
 
 
@@ -26,16 +26,17 @@ async def checked_schedules(
 
     Raises `ConflictError` that names those that are here already and say something else.
     """
-    kept = _owned(_decoded(path, await asyncio.to_thread(_read, path)), owner)
+    kept = _owned(_decoded(path, await asyncio.to_thread(read_beginning, path, SCHEDULES)), owner)
     await _refuse_others(store, kept)
     return kept
 
 
-def _read(path: Path) -> bytes | None:
+def read_beginning(path: Path, name: str) -> bytes | None:
+    """Read one of the files that come before the agents."""
     try:
         with tarfile.open(path, "r:gz") as archive:
             for member in islice(archive, _BEGINNING):
-                if member.name == SCHEDULES and member.isreg() and member.size < _LARGEST:
+                if member.name == name and member.isreg() and member.size < _LARGEST:
                     content = archive.extractfile(member)
                     return content.read() if content is not None else None
     except FileNotFoundError:

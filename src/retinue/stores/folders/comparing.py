@@ -7,6 +7,7 @@ from pathlib import Path
 import msgspec
 
 from retinue.errors import StoreDamagedError
+from retinue.stores.folders.artifact_layout import owner_folder, owners_of, read_owner_folder
 from retinue.stores.folders.layout import agent_folder, folder_ids, read_folder
 from retinue.stores.folders.schedule_file import SCHEDULES, read_schedules
 from retinue.stores.whole import StoredAgent, WholeReader, WholeStore
@@ -42,7 +43,8 @@ def _compare(store: WholeStore, data_dir: Path) -> list[str]:
         for agent_id in folder_ids(data_dir):
             if agent_id not in known:
                 differences.append(f"{agent_folder(data_dir, agent_id)} is not in the store")
-        return differences + _schedule_differences(reader, data_dir)
+        differences += _schedule_differences(reader, data_dir)
+        return differences + _artifact_differences(reader, data_dir)
     finally:
         reader.close()
 
@@ -53,6 +55,19 @@ def _schedule_differences(reader: WholeReader, data_dir: Path) -> list[str]:
     except StoreDamagedError as error:
         return [str(error)]
     return [] if is_same else [f"{data_dir / SCHEDULES} differs from the store"]
+
+
+def _artifact_differences(reader: WholeReader, data_dir: Path) -> list[str]:
+    differences: list[str] = []
+    for owner in sorted({*reader.artifacts.owners(), *owners_of(data_dir)}):
+        folder = owner_folder(data_dir, owner)
+        mirrored, problems = read_owner_folder(folder, owner)
+        differences += [reason for _, reason in problems]
+        stored = {one.artifact.id: one for one in reader.artifacts.kept(owner, 0).artifacts}
+        there = {one.artifact.id: one for one in mirrored.artifacts}
+        names = [one for one in {*stored, *there} if stored.get(one) != there.get(one)]
+        differences += [f"{folder}: {name} differs from the store" for name in sorted(names)]
+    return differences
 
 
 def _differences(stored: StoredAgent, folder: Path) -> list[str]:

@@ -20,6 +20,7 @@ import msgspec
 
 from retinue.failpoints import reach
 from retinue.ids import AgentId, OwnerId
+from retinue.stores.folders.artifact_files import ArtifactFiles
 from retinue.stores.folders.fates import settle
 from retinue.stores.folders.layout import (
     AGENTS,
@@ -121,6 +122,7 @@ class Mirror:
         self._undo: list[Callable[[], None]] = []
         self._schedules = schedule_file(store.data_dir)
         self._variables = variable_file(store.data_dir)
+        self._artifacts = ArtifactFiles(store.data_dir)
         self._thread: threading.Thread | None = None
         self._tails: dict[AgentId, _Tails] = {}
         self._has_caught_up = False
@@ -165,7 +167,7 @@ class Mirror:
             for change in changes:
                 # What came later counts.
                 if change.agent_id == NOBODY:
-                    pass
+                    self._artifacts.is_behind = True
                 elif change.is_deleted:
                     self._changed.discard(change.agent_id)
                     self._deleted.add(change.agent_id)
@@ -190,8 +192,7 @@ class Mirror:
         try:
             with suppress(Exception):  # a round tries again, and says what is wrong
                 self._catch_up(reader)
-                self._schedules.follow(reader)
-                self._variables.follow(reader)
+                self._follow_others(reader)
             if self._changed or self._deleted or not self._has_caught_up:
                 self._wake.set()
             while True:
@@ -242,8 +243,7 @@ class Mirror:
             cursor = reader.cursor()
             for agent_id in deleted:
                 self._remove(agent_id)
-            self._schedules.follow(reader)
-            self._variables.follow(reader)
+            self._follow_others(reader)
             was_idle = not changed
             self._write(reader, changed, cursor)
             if changed:
@@ -266,6 +266,11 @@ class Mirror:
             if not self._is_stopping:
                 self._wake.set()
         reach("mirror:after")
+
+    def _follow_others(self, reader: WholeReader) -> None:
+        self._schedules.follow(reader)
+        self._variables.follow(reader)
+        self._artifacts.follow(reader.artifacts)
 
     def _write(self, reader: WholeReader, changed: set[AgentId], cursor: int) -> None:
         """Write agents and take them out of the set; those that are left would delay a stop."""

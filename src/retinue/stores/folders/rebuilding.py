@@ -13,6 +13,7 @@ import msgspec
 from retinue.agents.descriptor import decode_descriptor, identity_of
 from retinue.errors import RetinueError, StoreDamagedError
 from retinue.ids import AgentId, OwnerId
+from retinue.stores.folders.artifact_layout import owner_folder, owners_of, read_owner_folder
 from retinue.stores.folders.layout import (
     DESCRIPTOR,
     FATES,
@@ -65,6 +66,7 @@ def needs_rebuild(data_dir: Path) -> bool:
     return _is_without_database(data_dir) and (
         bool(folder_ids(data_dir))
         or any((data_dir / name).exists() for name in (SCHEDULES, VARIABLES))
+        or bool(owners_of(data_dir))
     )
 
 
@@ -131,6 +133,7 @@ async def rebuild(store: OpenableStore) -> Rebuilt:
     unreadable = len(problems)
     problems += await _restore_schedules(store, data_dir)
     problems += await _restore_variables(store, data_dir)
+    problems += await _restore_artifacts(store, data_dir)
     offsets = mirror.offsets if mirror is not None else {}
     await store.restore_feed(cursor + _CURSOR_GAP, offsets)
     return Rebuilt(agents=len(ids) - unreadable, problems=problems)
@@ -169,7 +172,17 @@ async def _restore_variables(store: WholeStore, data_dir: Path) -> list[str]:
     return []
 
 
-def _put_aside(path: Path, error: StoreDamagedError) -> str:
+async def _restore_artifacts(store: WholeStore, data_dir: Path) -> list[str]:
+    problems: list[str] = []
+    for owner in owners_of(data_dir):
+        folder = owner_folder(data_dir, owner)
+        kept, unreadable = await asyncio.to_thread(read_owner_folder, folder, owner)
+        problems += [_put_aside(path, reason) for path, reason in unreadable]
+        await store.artifacts.restore(kept)
+    return problems
+
+
+def _put_aside(path: Path, error: StoreDamagedError | str) -> str:
     """Keep an unreadable file: the mirror writes it anew, and nothing may be lost by that."""
     aside = path.with_name(f"{path.name}.aside")
     path.replace(aside)

@@ -3,6 +3,7 @@
 import asyncio
 import sqlite3
 from collections.abc import Awaitable, Callable, Mapping, Sequence
+from pathlib import Path
 from typing import Any, TypeVar
 
 import msgspec
@@ -20,9 +21,11 @@ from retinue.stores.artifact_port import (
     StoredArtifact,
 )
 from retinue.stores.sqlite.artifact_writing import artifact_of, change_of
+from retinue.stores.sqlite.files import store_error
 from retinue.stores.sqlite.operations import ChangeArtifacts, Operation, RestoreArtifacts
 from retinue.stores.sqlite.queries import READING, WRITING
 from retinue.stores.sqlite.requests import Read
+from retinue.stores.sqlite.rows import Row
 
 _INDEX_VERSION = "1"
 _SHORTEST_INDEXED = 3  # characters: the index knows texts by three at a time
@@ -156,17 +159,44 @@ def _one(found: Sequence[T]) -> T | None:
     return found[0] if found else None
 
 
-def read_owners(connection: sqlite3.Connection) -> list[OwnerId]:
-    return [row[0] for row in connection.execute(READING["artifact_owners"])]
+class SqliteArtifactReader:
+    """Implements `ArtifactReader` on the connection of a whole reader."""
 
+    def __init__(self, connection: sqlite3.Connection, data: Path) -> None:
+        self._connection = connection
+        self._data = data
 
-def read_kept(connection: sqlite3.Connection, owner: OwnerId, changes: int) -> KeptArtifacts:
-    """Read everything of an owner, with the last changes."""
-    artifacts = [
-        one
-        for kind in ("list", "note", "view")
-        for one in _artifacts(connection, "artifacts_of_kind", owner, kind)
-    ]
-    artifacts += _artifacts(connection, "all_items", owner)
-    newest = _changes(connection, "artifact_changes", owner, None, None, None, changes)
-    return KeptArtifacts(owner=owner, artifacts=artifacts, changes=newest[::-1])
+    def bounds(self) -> tuple[int, int]:
+        oldest, newest = self._rows("artifact_change_bounds")[0]
+        return oldest, newest
+
+    def changes(self, after: int, limit: int) -> list[ArtifactChange]:
+        return [change_of(row) for row in self._rows("artifact_changes_after", after, limit)]
+
+    def owners(self) -> Sequence[OwnerId]:
+        return [row[0] for row in self._rows("artifact_owners")]
+
+    def get(self, owner: OwnerId, artifact_id: ArtifactId) -> StoredArtifact | None:
+        return _one(self._artifacts("artifact", owner, artifact_id))
+
+    def items(self, owner: OwnerId, list_id: ArtifactId) -> Sequence[StoredArtifact]:
+        return self._artifacts("list_items", owner, list_id)
+
+    def kept(self, owner: OwnerId, changes: int) -> KeptArtifacts:
+        kinds = ("list", "note", "view")
+        artifacts = [
+            one for kind in kinds for one in self._artifacts("artifacts_of_kind", owner, kind)
+        ]
+        artifacts += self._artifacts("all_items", owner)
+        rows = self._rows("artifact_changes", owner, None, None, None, changes)
+        newest = [change_of(row) for row in reversed(rows)]
+        return KeptArtifacts(owner=owner, artifacts=artifacts, changes=newest)
+
+    def _artifacts(self, query: str, *parameters: object) -> list[StoredArtifact]:
+        return [artifact_of(row) for row in self._rows(query, *parameters)]
+
+    def _rows(self, query: str, *parameters: object) -> list[Row]:
+        try:
+            return self._connection.execute(READING[query], parameters).fetchall()
+        except sqlite3.Error as error:
+            raise store_error(error, self._data) from error

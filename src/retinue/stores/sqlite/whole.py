@@ -10,6 +10,7 @@ import msgspec
 
 from retinue.ids import AgentId
 from retinue.stores.schedule_port import KeptSchedules
+from retinue.stores.sqlite.artifacts import SqliteArtifactReader
 from retinue.stores.sqlite.files import connect, store_error
 from retinue.stores.sqlite.queries import READING
 from retinue.stores.sqlite.reading import feed_entries
@@ -26,6 +27,7 @@ class SqliteWholeReader:
     def __init__(self, data: Path) -> None:
         self._data = data
         self._connection = connect(data, is_writer=False)
+        self._artifacts = SqliteArtifactReader(self._connection, data)
 
     def close(self) -> None:
         self._connection.close()
@@ -81,6 +83,10 @@ class SqliteWholeReader:
             return read_variables(self._connection)
         except sqlite3.Error as error:
             raise store_error(error, self._data) from error
+
+    @property
+    def artifacts(self) -> SqliteArtifactReader:
+        return self._artifacts
 
     def read(self, agent_id: AgentId, *, after: int, settled: int = 0) -> StoredAgent | None:
         rows = self._rows("whole_agent", agent_id, after, settled)
