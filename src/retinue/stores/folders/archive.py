@@ -117,7 +117,7 @@ async def import_from(
     import replaces them. Raises `ConflictError` that names the agents that are here already.
     """
     agent_ids = await asyncio.to_thread(_check, path, store, data_dir)
-    # What stands beside agents first, and again harmlessly: a death before they are in costs nothing.
+    # What stands beside agents first, and again harmlessly: a death before the rest costs nothing.
     schedules = await checked_schedules(path, store.schedules, owner)
     artifacts = await checked_artifacts(path, store.artifacts, owner)
     await store.schedules.restore(schedules)
