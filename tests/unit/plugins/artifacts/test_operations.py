@@ -153,7 +153,7 @@ async def test_nobody_reaches_what_another_owner_has(call: Caller) -> None:
     item = (await call("lists_item_add", list="groceries", title="Secret"))["item"]
     note = (await call("notes_create", title="Diary", content="secret"))["note"]
     change = (await call("notes_append", note="diary", content="more"))["change"]
-    for name, arguments in (
+    cases: list[tuple[str, dict[str, Any]]] = [
         ("lists_get", {"list": "groceries"}),
         ("lists_items_list", {"list": "groceries"}),
         ("lists_item_add", {"list": "groceries", "title": "x"}),
@@ -163,7 +163,8 @@ async def test_nobody_reaches_what_another_owner_has(call: Caller) -> None:
         ("notes_read", {"note": note["id"]}),
         ("notes_edit", {"note": "Diary", "old": "secret", "new": ""}),
         ("notes_undo", {"change": change}),
-    ):
+    ]
+    for name, arguments in cases:
         with pytest.raises(NotFoundError):
             await call(name, owner=STRANGER, **arguments)
     assert (await call("notes_search", owner=STRANGER, query="secret"))["notes"] == []
@@ -268,7 +269,7 @@ async def test_a_hostile_title_is_only_a_title(call: Caller, title: str) -> None
 async def test_a_call_that_is_tried_again_takes_effect_once(call: Caller) -> None:
     await call("lists_create", name="Groceries")
     await call("notes_create", title="Log", content="one")
-    for name, arguments in (
+    cases: list[tuple[str, dict[str, Any]]] = [
         ("lists_item_add", {"list": "groceries", "title": "Milk"}),
         ("lists_item_move", {"list": "groceries", "item": "Milk"}),
         ("notes_append", {"note": "log", "content": "two"}),
@@ -276,7 +277,8 @@ async def test_a_call_that_is_tried_again_takes_effect_once(call: Caller) -> Non
         ("notes_undo", {}),
         ("lists_item_remove", {"list": "groceries", "item": "Milk"}),
         ("lists_delete", {"list": "groceries"}),
-    ):
+    ]
+    for name, arguments in cases:
         first = await call(name, key=f"call of {name}", **arguments)
         again = await call(name, key=f"call of {name}", **arguments)
         assert again == first, name
