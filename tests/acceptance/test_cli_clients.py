@@ -47,14 +47,14 @@ def place() -> Place:
 
 async def answered(client: Client, agent_id: str, text: str) -> str:
     admission = await client.post(agent_id, text)
-    return (await client.message(admission.id, agent_id=agent_id, wait_seconds=10)).reply
+    return (await client.message(admission.id, agent_id=agent_id, wait_seconds=30)).reply
 
 
 async def test_a_message_is_answered_and_can_be_read_again(client: Client) -> None:
     agent = await client.open_place(place())
     admission = await client.post(agent.id, "hello")
     assert (admission.agent_id, admission.fate) == (agent.id, "queued")
-    message = await client.message(admission.id, wait_seconds=10)
+    message = await client.message(admission.id, wait_seconds=30)
     assert (message.fate, message.reply) == ("answered", "You said: hello")
     assert message.ended_at is not None
     assert message.text == "hello"
@@ -129,7 +129,7 @@ async def test_a_running_turn_is_stopped_and_a_resting_one_is_not(client: Client
     while (await client.message(admission.id)).fate != "running":  # noqa: ASYNC110  (it may be in another process)
         await asyncio.sleep(0.02)
     assert await client.stop(agent.id) is True
-    message = await client.message(admission.id, wait_seconds=20)
+    message = await client.message(admission.id, wait_seconds=30)
     assert message.fate == "cancelled"
 
 
@@ -146,7 +146,7 @@ async def test_a_file_is_attached_and_listed(client: Client) -> None:
     agent = await client.open_place(place())
     file = await client.upload(agent.id, "/attachments/plan ü.txt", b"a plan")
     admission = await client.post(agent.id, "look", files=[file])
-    await client.message(admission.id, wait_seconds=10)
+    await client.message(admission.id, wait_seconds=30)
     detail = await client.detail(agent.id)
     assert [(entry.path, entry.size) for entry in detail.files] == [("/attachments/plan ü.txt", 6)]
     records = await client.history(agent.id, after=0, limit=10)
@@ -228,7 +228,7 @@ async def test_a_chat_takes_slash_commands_and_answers_unknown_ones(client: Clie
     assert "'compact'" in unknown.pieces[0].text
     sent = (await session.take("//etc is a folder")).sent
     assert sent is not None
-    assert (await client.message(sent.id, wait_seconds=10)).text == "/etc is a folder"
+    assert (await client.message(sent.id, wait_seconds=30)).text == "/etc is a folder"
     assert "answered" in (await session.take("/why")).pieces[0].text
     assert "tokens" in (await session.take("/context")).pieces[0].text
     assert (await session.take("/new")).is_switched

@@ -56,7 +56,7 @@ def test_an_empty_directory_gets_a_small_project_and_any_other_stays_as_it_is(
         assert (empty / "retinue.toml").is_file()
         assert (empty / "agents" / "assistant.toml").is_file()
         server.process.send_signal(signal.SIGINT)
-        server.process.wait(timeout=15)
+        server.process.wait(timeout=30)
         assert server.process.stderr is not None
         told = server.process.stderr.read()
         assert f"Wrote a small project into {empty}: agents/assistant.toml, .gitignore" in told
@@ -70,7 +70,7 @@ def test_an_interrupt_stops_the_server_in_order(project: Path) -> None:
     with serving(project) as server:
         sent = look("send", "helper", "slow", "--json", project=project).json()
         server.process.send_signal(signal.SIGINT)
-        assert server.process.wait(timeout=15) == 0
+        assert server.process.wait(timeout=30) == 0
         assert server.process.stderr is not None
         assert "Stopping" in server.process.stderr.read()
     # What was under way is not lost: it waits for the next start.
@@ -80,7 +80,7 @@ def test_an_interrupt_stops_the_server_in_order(project: Path) -> None:
 def test_a_message_sent_without_a_server_is_answered_by_the_next_one(project: Path) -> None:
     message = look("send", "helper", "hello", "--json", project=project).json()
     with serving(project):
-        deadline = time.monotonic() + 15
+        deadline = time.monotonic() + 30
         found = {"fate": "", "reply": ""}
         while found["fate"] != "answered" and time.monotonic() < deadline:
             found = look("why", message["id"], "--json", project=project).json()
@@ -181,7 +181,7 @@ def test_history_is_followed_as_it_grows(project: Path) -> None:
         record = json.loads(following.stdout.readline())
         assert (record["kind"], record["text"]) == ("user", "second")
         following.send_signal(signal.SIGINT)
-        following.communicate(timeout=10)
+        following.communicate(timeout=30)
         assert following.returncode == 0
 
 

@@ -307,7 +307,7 @@ async def test_servers_that_are_down_or_slow_are_named_and_delay_no_other(
         async with toolbox(tmp_path, servers, first_wait=0.5) as box:
             began = time.monotonic()
             await box.tools()
-            assert time.monotonic() - began < 10
+            assert time.monotonic() - began < 25
 
             async def are_known() -> bool:
                 named = {problem.field for problem in box.problems()}

@@ -188,17 +188,17 @@ async def test_a_server_that_falls_silent_is_a_timeout(bench: Bench) -> None:
 
 @only("openai", "anthropic", "ollama", "local")
 async def test_a_server_that_sends_signs_of_life_is_waited_for(bench: Bench) -> None:
-    answer = Answer(text="At last.", keep_alives=12, pause_seconds=0.1)
-    provider = await bench.provider(answer, first_event=1, idle=1)
+    answer = Answer(text="At last.", keep_alives=24, pause_seconds=0.1)
+    provider = await bench.provider(answer, first_event=2, idle=2)
     assert (await completed(provider.model, asked("hi"))).parts == [TextPart(text="At last.")]
 
 
 async def test_a_slow_reader_is_no_silence(bench: Bench) -> None:
-    provider = await bench.provider(Answer(text="one two three"), idle=0.5)
+    provider = await bench.provider(Answer(text="one two three"), idle=1)
     texts: list[str] = []
     async for event in provider.model.stream(asked("hi")):
         if not texts:
-            await asyncio.sleep(0.6)
+            await asyncio.sleep(1.1)
         texts.append(type(event).__name__)
     assert texts[-1] == "Completed"
 

@@ -26,7 +26,7 @@ async def test_a_posted_message_is_queued_and_then_answered(door: Door) -> None:
 async def test_a_message_can_be_read_without_naming_its_agent(door: Door) -> None:
     agent = await door.new_agent()
     receipt = await door.say(agent, "hello")
-    answer = await door.client.get(f"/api/messages/{receipt['id']}", params={"wait": 5})
+    answer = await door.client.get(f"/api/messages/{receipt['id']}", params={"wait": 30})
     assert answer.json()["reply"] == "You said: hello"
 
 

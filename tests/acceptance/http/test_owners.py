@@ -83,7 +83,7 @@ async def test_a_foreign_message_is_not_waited_for(
     door.script.released.clear()
     message = await door.say(agent, "hold")
     answer = await asyncio.wait_for(
-        foreigner.get(f"/api/messages/{message['id']}", params={"wait": 30}), 5
+        foreigner.get(f"/api/messages/{message['id']}", params={"wait": 60}), PATIENCE_SECONDS
     )
     door.script.released.set()
     assert answer.status_code == 404

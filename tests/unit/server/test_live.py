@@ -8,6 +8,7 @@ import pytest
 from retinue.engine.feed import LaggedError
 from retinue.events import DeltaEvent, Event, HelloEvent, StepEvent, ToolEvent
 from retinue.server.live import Backlog, LiveClients, merged, pump
+from retinue.testing.kit import PATIENCE_SECONDS
 
 
 def delta(text: str, *, step: str = "s", part: int = 0, name: str = "") -> DeltaEvent:
@@ -59,7 +60,7 @@ async def test_a_full_outbox_makes_the_reader_of_the_stream_wait() -> None:
     await asyncio.sleep(0.01)
     assert not putting.done()
     assert await backlog.take() == HelloEvent(cursor=1)
-    await asyncio.wait_for(putting, 1)
+    await asyncio.wait_for(putting, PATIENCE_SECONDS)
     assert await all_of(backlog) == [HelloEvent(cursor=2), HelloEvent(cursor=3)]
 
 
@@ -124,4 +125,4 @@ async def test_closing_waits_until_everybody_has_left() -> None:
 async def test_closing_does_not_wait_for_ever() -> None:
     live = LiveClients()
     live.join()
-    await asyncio.wait_for(live.close(within_seconds=0.01), 1)
+    await asyncio.wait_for(live.close(within_seconds=0.01), PATIENCE_SECONDS)

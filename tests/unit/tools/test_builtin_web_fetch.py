@@ -27,7 +27,7 @@ def granted(ctx: Context) -> Context:
 
 
 async def get(ctx: Context, web: WebServer, path: str, *, raw: bool = False) -> Finished:
-    settings = WebFetchSettings(allowed_hosts=(web.host,), max_bytes=1000, time_limit_seconds=5.0)
+    settings = WebFetchSettings(allowed_hosts=(web.host,), max_bytes=1000, time_limit_seconds=30.0)
     return await run(web_fetch_tool(settings), ctx, url=web.url(path), raw=raw)
 
 

@@ -293,7 +293,7 @@ async def test_an_encoding_that_was_not_asked_for_is_an_error(
 async def test_a_server_that_dawdles_is_given_up(web: WebServer) -> None:
     async def drip(send: Send) -> None:
         await send(b"HTTP/1.1 200 OK\r\nContent-Length: 1000\r\n\r\n")
-        for _ in range(100):
+        for _ in range(1000):
             await send(b"x")
             await asyncio.sleep(0.1)
 
@@ -301,7 +301,7 @@ async def test_a_server_that_dawdles_is_given_up(web: WebServer) -> None:
     began = time.monotonic()
     with pytest.raises(FetchError, match=r"longer than 0\.5 seconds"):
         await fetch(web, "/", seconds=0.5)
-    assert time.monotonic() - began < 8
+    assert time.monotonic() - began < 50
 
 
 @pytest.mark.parametrize(
