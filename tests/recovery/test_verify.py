@@ -81,6 +81,9 @@ KILLS = {
     "delegation": (
         "settle:before:2",
         "settle:after:3",
+        "fail:before:1",
+    ),
+    "withdrawal": (
         "timeout:before:1",
         "timeout:after:1",
         "withdraw:after:1",

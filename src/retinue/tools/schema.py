@@ -8,6 +8,7 @@ import sys
 from collections.abc import Callable, Mapping, Sequence
 from types import CodeType, SimpleNamespace, UnionType
 from typing import (
+    Annotated,
     Any,
     NamedTuple,
     NotRequired,
@@ -116,7 +117,7 @@ def parameters_of(
     if code is None:
         return _made(function, source)
     known = _known.get(code)
-    if known is not None and known.code() is code and known.source == source:
+    if known is not None and known.code() is code and known.source.is_like(source):
         return known.made
     made = _made(function, source)
     _known[code] = _Known(ref(code), source, made)
@@ -129,6 +130,20 @@ class _Source(NamedTuple):
     tool_name: str
     parameters: Sequence[inspect.Parameter]
     descriptions: Mapping[str, str]
+
+    def is_like(self, other: "_Source") -> bool:
+        return (self.tool_name, self.descriptions) == (other.tool_name, other.descriptions) and (
+            [_plain(parameter) for parameter in self.parameters]
+            == [_plain(parameter) for parameter in other.parameters]
+        )
+
+
+def _plain(parameter: inspect.Parameter) -> tuple[Any, ...]:
+    """A parameter as it can be compared: what an annotation adds to a type only by its words."""
+    hint = parameter.annotation
+    if get_origin(hint) is Annotated:
+        hint = (get_args(hint)[0], repr(get_args(hint)[1:]))
+    return parameter.name, parameter.kind, parameter.default, hint
 
 
 class _Known(NamedTuple):

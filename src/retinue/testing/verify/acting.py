@@ -114,7 +114,7 @@ async def hold(ctx: ToolContext, what: str) -> str:
     """Wait until the client lets it go."""
     note("hold", ctx.idempotency_key, what)
     while not Path(f"{RELEASED}-{what}").exists():  # noqa: ASYNC110, ASYNC240
-        await asyncio.sleep(0.002)
+        await asyncio.sleep(0.005)
     return "released"
 
 

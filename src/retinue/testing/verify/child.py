@@ -46,6 +46,7 @@ toolApprovals = ["asked"]
 """
 _DEFINITIONS = ("helper", "worker", "expert")
 _SETTLING_SECONDS = 15.0
+_PAUSE_SECONDS = 0.005
 _SOON = "in 0.05 seconds"
 
 
@@ -179,7 +180,7 @@ class Desk:
                 await self._app.engine.requests.decide(OWNER, found[0].id, "allow", by="trial")
             elif found:
                 return found[0].status
-            await asyncio.sleep(0.002)
+            await asyncio.sleep(_PAUSE_SECONDS)
 
     async def _settle(self, request: dict[str, Any]) -> object:
         """Wait until nothing is left to do; gives what is still open when it takes too long."""
@@ -190,7 +191,7 @@ class Desk:
             facts = await self._app.store.facts()
             if not facts.items_open + facts.deliveries_open or clock.time() > end:
                 return {"items": facts.items_open, "deliveries": facts.deliveries_open}
-            await asyncio.sleep(0.002)
+            await asyncio.sleep(_PAUSE_SECONDS)
 
     async def _finish(self, request: dict[str, Any]) -> object:
         """Give everything that the store holds, compare the folders with it, and close."""

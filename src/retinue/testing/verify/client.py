@@ -22,6 +22,7 @@ from retinue.testing.verify.effects import EFFECTS, EffectLog
 
 _PATIENCE_SECONDS = 25.0
 _WAIT_SECONDS = 15.0
+_PAUSE_SECONDS = 0.005
 REACHED = "reached-{}.log"
 Serve = Callable[[socket.socket], Coroutine[Any, Any, None]]
 """what an engine's process does with its end of a connection"""
@@ -134,7 +135,7 @@ class Client:
                 return
             if time.monotonic() > end:
                 raise Stuck(f"the tool of {sent.text!r} never ran")
-            time.sleep(0.002)
+            time.sleep(_PAUSE_SECONDS)
 
     def until_waiting(self, sent: Sent) -> list[str]:
         """Wait until a message waits for others, and give these; none when it ended before."""
@@ -145,7 +146,7 @@ class Client:
                 return answer["awaits"]
             if time.monotonic() > end:
                 raise Stuck(f"{sent.text!r} never waited")
-            time.sleep(0.002)
+            time.sleep(_PAUSE_SECONDS)
 
     def until_idle(self, sent: Sent) -> None:
         """Wait until no child of the agent is at work."""
@@ -153,7 +154,7 @@ class Client:
         while self.command("at_work", sent):
             if time.monotonic() > end:
                 raise Stuck(f"the children of {sent.channel!r} never rested")
-            time.sleep(0.002)
+            time.sleep(_PAUSE_SECONDS)
 
     def release(self, what: str) -> None:
         (self.directory / f"{RELEASED}-{what}").touch()

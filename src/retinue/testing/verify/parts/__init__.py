@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 
 from retinue.testing.verify.part import Part
-from retinue.testing.verify.parts.delegation import DELEGATION
+from retinue.testing.verify.parts.delegation import DELEGATION, WITHDRAWAL
 from retinue.testing.verify.parts.hooks import HOOKING
 from retinue.testing.verify.parts.messages import MESSAGES
 from retinue.testing.verify.parts.people import PEOPLE
@@ -20,6 +20,7 @@ PARTS: Mapping[str, Part] = {
         TOOLS,
         PEOPLE,
         DELEGATION,
+        WITHDRAWAL,
         SIDES,
         SUBAGENTS,
         HANDOFF,

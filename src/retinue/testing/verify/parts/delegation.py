@@ -1,21 +1,16 @@
 """Agents that ask others: every way in which a delegation ends."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from functools import partial
 
 from retinue.errors import RetinueError
 from retinue.testing.verify.client import Client
-from retinue.testing.verify.evidence import Evidence, Record, Told, results_of
+from retinue.testing.verify.evidence import Evidence, results_of
 from retinue.testing.verify.part import Part
 
 _LONG = "k-long"
-_JOBS = {
-    "asking": 5,
-    "asking-later": 1,
-    "asking-later-2": 1,
-    "asking-long": 1,
-    "withdrawing": 1,
-    "ending": 1,
-}
+_ASKED = {"asking": 5, "asking-later": 1, "asking-later-2": 1}
+_ENDED = {"asking-long": 1, "withdrawing": 1, "ending": 1}
 
 
 def ask_too_long(client: Client) -> None:
@@ -72,22 +67,25 @@ def let_go(client: Client) -> None:
     client.release("long")
 
 
-def asked(evidence: Evidence) -> Iterator[str]:
+def _results(evidence: Evidence, jobs: Mapping[str, int]) -> Iterator[str]:
     """Each job was asked for once, and has one result."""
-    for channel, due in _JOBS.items():
-        results = [record for agent in evidence.at(channel) for record in _asked(agent)]
+    for channel, due in jobs.items():
+        agents = evidence.at(channel)
+        results = [record for one in agents for record in results_of(one, "agents_message")]
         if len(results) != due:
             yield f"delegation: {channel!r} has {len(results)} results for {due} jobs"
 
 
-def _asked(agent: Told) -> Iterator[Record]:
-    return results_of(agent, "agents_message")
-
-
 DELEGATION = Part(
     name="delegation",
-    summary="agents that ask others: sync, async, in chains, too long, withdrawn, terminated",
-    steps=(ask_too_long, ask, ask_later, withdraw, terminate, background),
+    summary="agents that ask others: sync, async, in chains, several at once, in the background",
+    steps=(ask, ask_later, background),
+    judges=(partial(_results, jobs=_ASKED),),
+)
+WITHDRAWAL = Part(
+    name="withdrawal",
+    summary="delegations that take too long, are withdrawn, or end with the agent that was asked",
+    steps=(ask_too_long, withdraw, terminate),
     last=let_go,
-    judges=(asked,),
+    judges=(partial(_results, jobs=_ENDED),),
 )

@@ -45,7 +45,7 @@ def schedule(client: Client) -> None:
     while not client.ask({"do": "has_run", "schedule": name}):
         if time.monotonic() > end:
             raise RetinueError(f"the schedule {name!r} never ran")
-        time.sleep(0.002)
+        time.sleep(0.005)
 
 
 def decisions(evidence: Evidence) -> Iterator[str]:
