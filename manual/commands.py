@@ -3,25 +3,55 @@
 import contextlib
 import io
 
-from manual.markdown import block, page
+from manual.markdown import block, code, page, table
+from retinue.assembly import App
 from retinue.cli.main import GROUPS, overview, run
+from retinue.plugins.command_line import options_of
+from retinue.plugins.port import Operation, Plugin
 
 _INTRODUCTION = """\
 Against a running server a command talks to it; without one it opens the store itself. Exit codes:
 0 done, 1 failed, 2 wrongly used. With `--json` every command writes JSON, errors included."""
 
 
-def commands_page() -> str:
+_OPERATIONS = """\
+Operations of plugins are commands, too: `retinue PLUGIN OPERATION`. These are built in; `retinue
+plugins` lists those of a project, and `--help` tells the options that all of them share."""
+
+
+async def commands_page(app: App) -> str:
     sections: list[str] = []
     for group, commands in GROUPS.items():
         sections.append(f"## {group}")
         sections += [f"### `retinue {name}`\n\n{block(_help(name))}" for name in commands]
+    plugins = await app.engine.operations.source.plugins()
+    operations = [
+        _operation(plugin, operation)
+        for plugin in plugins.values()
+        for operation in plugin.operations
+    ]
+    if operations:
+        sections += ["## Operations", _OPERATIONS, *operations]
     return page("Commands", _INTRODUCTION, block(overview()), *sections)
+
+
+def _operation(plugin: Plugin, operation: Operation) -> str:
+    described = {"parameters": operation.parameters}
+    rows = [
+        (code(flag), takes, "yes" if is_required else "", about)
+        for flag, takes, about, is_required in options_of(described)
+    ]
+    lines = [
+        f"### `retinue {plugin.id} {operation.id}`",
+        operation.summary,
+        table(("option", "takes", "required", "what it is"), rows),
+    ]
+    return "\n\n".join(filter(None, lines))
 
 
 def _help(name: str) -> str:
     out = io.StringIO()
     with contextlib.redirect_stdout(out):
-        code = run([name, "--help"])
-    assert code == 0, name
+        exit_code = run([name, "--help"])
+    assert exit_code == 0, name
     return out.getvalue()

@@ -10,6 +10,7 @@ from manual.commands import commands_page
 from manual.events import events_page
 from manual.files import files_page
 from manual.http import http_page
+from manual.project import empty_project
 from manual.settings import settings_page
 from manual.tools import tools_page
 
@@ -18,21 +19,22 @@ PAGES = REPOSITORY / "docs"
 _CONFIGURATION = Path(__file__).with_name("zensical.toml")
 _TITLE = re.compile(r"^# (.+)$", re.MULTILINE)
 _FIRST = ("index.md", "quickstart.md", "concepts.md")
-_LAST = ("glossary.md", "writing.md")
+_LAST = ("glossary.md", "conformance.md", "writing.md")
 
 Entry = Mapping[str, "str | Sequence[Entry]"]
 
 
 async def generated_pages() -> Mapping[str, str]:
     """Write the pages that come from the code; their addresses are below `docs/`."""
-    return {
-        "reference/settings.md": settings_page(),
-        "reference/files.md": files_page(),
-        "reference/commands.md": commands_page(),
-        "reference/tools.md": await tools_page(),
-        "reference/http.md": http_page(),
-        "reference/events.md": events_page(),
-    }
+    async with empty_project() as app:
+        return {
+            "reference/settings.md": settings_page(),
+            "reference/files.md": files_page(),
+            "reference/commands.md": await commands_page(app),
+            "reference/tools.md": await tools_page(app),
+            "reference/http.md": http_page(),
+            "reference/events.md": events_page(),
+        }
 
 
 async def gather(folder: Path) -> Path:

@@ -1,13 +1,10 @@
 """The page about the tools that every project has."""
 
-import tempfile
-from collections.abc import Mapping
 from itertools import groupby
-from pathlib import Path
 
 from manual.markdown import code, page
 from manual.schemas import fields_table
-from retinue.assembly import open_app
+from retinue.assembly import App
 from retinue.engine.subagents.telling import notify_parent, set_status
 from retinue.tools.port import Tool
 
@@ -22,23 +19,14 @@ and `subagent_message` come with a prompt that lists resumable subagents: see
 [Subagents](../subagents.md)."""
 
 
-async def tools_page() -> str:
-    tools = sorted((await _tools()).values(), key=lambda tool: (_family(tool), tool.name))
+async def tools_page(app: App) -> str:
+    own = [function.as_tool(source="builtin") for function in (notify_parent, set_status)]
+    listed = [*(await app.engine.toolbox.tools()).values(), *own]
+    tools = sorted(listed, key=lambda tool: (_family(tool), tool.name))
     sections: list[str] = []
     for family, members in groupby(tools, _family):
         sections += [f"## {family}", *(_tool(tool) for tool in members)]
     return page("Tools", _INTRODUCTION, _CHILDREN, *sections)
-
-
-async def _tools() -> Mapping[str, Tool]:
-    with tempfile.TemporaryDirectory() as folder:
-        app = await open_app(Path(folder), {}, starts=False)
-        try:
-            tools = await app.engine.toolbox.tools()
-        finally:
-            await app.close()
-    own = [function.as_tool(source="builtin") for function in (notify_parent, set_status)]
-    return {**tools, **{tool.name: tool for tool in own}}
 
 
 def _family(tool: Tool) -> str:

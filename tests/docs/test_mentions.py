@@ -1,5 +1,6 @@
 """What the text names exists: commands, routes and settings in code font, and linked pages."""
 
+import asyncio
 import re
 from collections.abc import Iterator
 from pathlib import Path
@@ -7,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from manual.http import openapi
+from retinue.assembly import read_plugins
 from retinue.cli.main import COMMANDS
 from retinue.settings import Settings
 from retinue.settings.keys import snake_case
@@ -26,10 +28,15 @@ def codes(page: Path) -> Iterator[str]:
     yield from CODE.findall(BLOCK.sub("", page.read_text("utf-8")))
 
 
+@pytest.fixture(scope="module")
+def plugins(tmp_path_factory: pytest.TempPathFactory) -> set[str]:
+    return set(asyncio.run(read_plugins(tmp_path_factory.mktemp("empty"))))
+
+
 @pytest.mark.parametrize("page", PAGES, ids=IDS)
-def test_commands_that_a_page_names_exist(page: Path) -> None:
+def test_commands_that_a_page_names_exist(page: Path, plugins: set[str]) -> None:
     named = {name for code in codes(page) for name in COMMAND.findall(code)}
-    assert named - COMMANDS.keys() == set()
+    assert named - COMMANDS.keys() - plugins == set()
 
 
 @pytest.mark.parametrize("page", PAGES, ids=IDS)

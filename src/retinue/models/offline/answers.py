@@ -4,28 +4,16 @@ import json
 import re
 from collections.abc import Sequence
 
-import msgspec
-from msgspec import Struct
-
 from retinue.messages import ToolMessage
 from retinue.models.offline.arguments import example
 from retinue.models.offline.commands import Tools, rule_for
+from retinue.models.offline.outcomes import in_words
 
 _SHORT = 160
 _LONGEST = 4_000
 _QUOTED = 300
 _HIGHEST = 1_000
 _BACKTICKS = re.compile(r"`{3,}")
-_ASKING = "agents_message"
-
-
-class _Outcome(Struct, frozen=True, kw_only=True, rename="camel"):
-    """What is told of another agent's answer."""
-
-    agent_id: str
-    status: str
-    response: str = ""
-
 
 REAL_MODEL = (
     'To talk to a real model, set `model = "openai:gpt-5"` (or `anthropic:…`, `google:…`, '
@@ -151,22 +139,11 @@ def _result(result: ToolMessage) -> str:
         return f"The call of `{result.name}` did not work. It said:\n\n{_block(text or 'nothing')}"
     if not text:
         return f"`{result.name}` is done and had nothing to say."
-    if result.name == _ASKING and (answered := _answered(text)) is not None:
-        return answered
+    if (words := in_words(result.name, text)) is not None:
+        return words
     if len(text) <= _SHORT and "\n" not in text:
         return f"`{result.name}` says: {text}"
     return f"This is what `{result.name}` gave:\n\n{_block(text)}"
-
-
-def _answered(text: str) -> str | None:
-    """Give the words of an agent that was asked; none where it has not answered."""
-    try:
-        outcome = msgspec.json.decode(text, type=_Outcome)
-    except msgspec.DecodeError:
-        return None
-    if outcome.status != "complete":
-        return None
-    return f"`{outcome.agent_id}` answers:\n\n{clipped(outcome.response, _LONGEST)}"
 
 
 def _block(text: str) -> str:

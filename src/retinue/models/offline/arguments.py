@@ -19,6 +19,11 @@ _NAMES: Mapping[str, Sequence[str]] = {
     "zone": ("timezone", "zone", "tz", "location"),
     "list": ("list", "listname", "listid", "listtitle", "name"),
     "item": ("title", "item", "text", "content", "name"),
+    "making": ("createlist",),
+    "done": ("item", "itemid"),
+    "finishing": ("completed", "done"),
+    "thought": ("content", "text", "body", "message"),
+    "heading": ("title", "name"),
     "agent": ("agentid", "agent", "recipient", "to", "name"),
     "request": ("content", "message", "prompt", "task", "text"),
     "name": ("name", "title"),
@@ -32,6 +37,9 @@ _NAMES: Mapping[str, Sequence[str]] = {
     "question": ("schema",),
     "text": ("text", "content", "message", "query", "input", "prompt", "task", "title"),
 }
+_IMPLIED = frozenset(
+    {"making", "finishing", "heading"}
+)  # nobody said it: only where there is a place
 _CRON = ("cron", "schedule", "expression")
 
 
@@ -58,7 +66,9 @@ def fitted(schema: Mapping[str, Any], words: Mapping[str, str]) -> dict[str, Any
     known = properties(schema)
     arguments: dict[str, Any] = {}
     for role, word in words.items():
-        name = _place(known, role, arguments) or _open_place(schema, known, arguments)
+        name = _place(known, role, arguments)
+        if name is None and role not in _IMPLIED:
+            name = _open_place(schema, known, arguments)
         if name is not None:
             if role == "question":
                 arguments[name] = _form(word)
@@ -103,9 +113,17 @@ def _open_place(
     return None
 
 
+def _type(entry: Mapping[str, Any]) -> object:
+    """The type of an argument, which may also be null."""
+    choices = cast("Sequence[Mapping[str, Any]]", entry.get("anyOf", ()))
+    return entry.get("type") or next(
+        (one.get("type") for one in choices if one.get("type") != "null"), None
+    )
+
+
 def _typed(entry: Mapping[str, Any], word: str, *, is_command: bool) -> Any:
     try:
-        match entry.get("type"):
+        match _type(entry):
             case "integer":
                 return int(word)
             case "number":

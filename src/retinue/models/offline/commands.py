@@ -170,14 +170,35 @@ RULES: Sequence[Rule] = (
     _rule(
         "what is on groceries",
         r"what(?:'s| is) on (?:the |my )?(?P<list>[\w -]+?)(?: list)?",
-        r"lists_(?:get|show|read|items?_list|list_items|items)",
+        r"lists_(?:items?_list|list_items|items|show|read)",
+    ),
+    _rule(
+        "tick milk off groceries",
+        r"(?:tick|check|cross) (?P<done>.+) off (?:the |my )?(?P<list>[\w -]+?)(?: list)?",
+        r"lists_item_update",
+    ),
+    _rule(
+        "show my lists",
+        r"(?:list|show)(?: me)?(?: all)?(?: the| my)? lists|what lists are there",
+        r"lists_list",
     ),
     _rule(
         "note that the key is under the mat",
-        r"(?:note(?: that)?|remember(?: that)?)[: ]\s*(?P<text>.+)",
-        r"notes_(?:create|add|write|append)\w*",
+        r"(?:note(?: that)?|remember(?: that)?)[: ]\s*(?P<thought>.+)",
+        r"notes_(?:create|add\w*)",
+    ),
+    _rule(
+        "search notes for key",
+        r"(?:search|look through)(?: the| my)? notes for (?P<text>.+)",
+        r"notes_search",
+    ),
+    _rule(
+        "show my notes",
+        r"(?:list|show)(?: me)?(?: all)?(?: the| my)? notes",
+        r"notes_list",
     ),
 )
+_HEADING = 80
 _LONGEST = 4_000  # nobody says a longer command, and matching one would take its time
 _CALL = re.compile(r"call\s+`?([\w.-]+)`?\s*(.*)", re.IGNORECASE | re.DOTALL)
 _NEXT = re.compile(r"\s*(?:;|,? and then|,? then)\s+", re.IGNORECASE)
@@ -217,19 +238,30 @@ def _step(text: str, tools: Tools) -> Step | Trouble | None:
         spec = next((tools[name] for name in tools if rule.tools.fullmatch(name)), None)
         if spec is not None:
             said = {role: word.strip() for role, word in found.groupdict().items() if word}
-            if "permission" in said:
-                said.setdefault("reason", "You told me to ask.")
-            if "purpose" in said:
-                said["manner"] = f"You are {said['name']}, an agent that {said['purpose']}."
-            if "every" in said:
-                said["every"] = cron_line(said["every"], said.pop("clock", ""))
-            return Step(tool=spec.name, arguments=fitted(spec.parameters, said))
+            return Step(tool=spec.name, arguments=fitted(spec.parameters, _meant(said)))
         trouble = trouble or Trouble(
             reason=f"I understood this as “{rule.example}”, but I have no tool for that here."
         )
     name, _, rest = words.partition(" ")
     is_name = name in tools and ("_" in name or not rest or rest.lstrip().startswith("{"))
     return _called(name, rest, tools) if is_name else trouble
+
+
+def _meant(said: dict[str, str]) -> dict[str, str]:
+    """Add what a command means beyond its words."""
+    if "permission" in said:
+        said.setdefault("reason", "You told me to ask.")
+    if "purpose" in said:
+        said["manner"] = f"You are {said['name']}, an agent that {said['purpose']}."
+    if "every" in said:
+        said["every"] = cron_line(said["every"], said.pop("clock", ""))
+    if "item" in said:
+        said["making"] = "true"
+    if "done" in said:
+        said["finishing"] = "true"
+    if "thought" in said:
+        said["heading"] = said["thought"].splitlines()[0][:_HEADING]
+    return said
 
 
 def _called(name: str, rest: str, tools: Tools) -> Step | Trouble:

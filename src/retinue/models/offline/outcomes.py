@@ -1,0 +1,129 @@
+"""What some tools gave back, in plain words: answers of other agents, lists and notes."""
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import TypeVar
+
+import msgspec
+from msgspec import Struct
+
+T = TypeVar("T", bound=Struct)
+_LONGEST = 4_000
+
+
+class _Answered(Struct, frozen=True, kw_only=True, rename="camel"):
+    agent_id: str
+    status: str
+    response: str = ""
+
+
+class _Item(Struct, frozen=True, kw_only=True):
+    title: str
+    list: str = ""
+    completed: bool = False
+
+
+class _Changed(Struct, frozen=True, kw_only=True):
+    item: _Item
+
+
+class _Items(Struct, frozen=True, kw_only=True):
+    list: str
+    items: Sequence[_Item]
+    more: str = ""
+
+
+class _ItemList(Struct, frozen=True, kw_only=True):
+    name: str
+    items: int
+
+
+class _Lists(Struct, frozen=True, kw_only=True):
+    lists: Sequence[_ItemList]
+    more: str = ""
+
+
+class _Note(Struct, frozen=True, kw_only=True):
+    title: str
+    content: str = ""
+
+
+class _Noted(Struct, frozen=True, kw_only=True):
+    note: _Note
+
+
+class _Notes(Struct, frozen=True, kw_only=True):
+    notes: Sequence[_Note]
+    more: str = ""
+
+
+def in_words(tool: str, text: str) -> str | None:
+    """Say what a tool gave; None where there are no words for it."""
+    say = _WORDS.get(tool)
+    try:
+        return None if say is None else say(text)
+    except msgspec.DecodeError:
+        return None
+
+
+def _worded(kind: type[T], say: Callable[[T], str | None]) -> Callable[[str], str | None]:
+    decoder = msgspec.json.Decoder(kind)
+    return lambda text: say(decoder.decode(text))
+
+
+def _answered(outcome: _Answered) -> str | None:
+    if outcome.status != "complete":
+        return None
+    said = outcome.response
+    cut = said if len(said) <= _LONGEST else f"{said[: _LONGEST - 1].rstrip()}…"
+    return f"`{outcome.agent_id}` answers:\n\n{cut}"
+
+
+def _added(change: _Changed) -> str:
+    return f"Added “{change.item.title}” to {change.item.list}."
+
+
+def _updated(change: _Changed) -> str:
+    item = change.item
+    return f"“{item.title}” on {item.list} is {'done' if item.completed else 'changed'}."
+
+
+def _on_list(found: _Items) -> str:
+    if not found.items:
+        return f"Nothing is on {found.list}."
+    lines = [f"- [{'x' if item.completed else ' '}] {item.title}" for item in found.items]
+    return _block(f"On {found.list}:", lines, found.more)
+
+
+def _lists(found: _Lists) -> str:
+    if not found.lists:
+        return "There are no lists yet."
+    lines = [f"- {one.name}: {one.items}" for one in found.lists]
+    return _block("The lists, with how many items each has:", lines, found.more)
+
+
+def _noted(change: _Noted) -> str:
+    return f"Noted: “{change.note.title}”."
+
+
+def _notes(found: _Notes) -> str:
+    if not found.notes:
+        return "No note says that."
+    lines = [f"- {note.title}" for note in found.notes]
+    return _block("The notes:", lines, found.more)
+
+
+def _block(head: str, lines: Sequence[str], more: str) -> str:
+    rest = [f"- ({more})"] if more else []
+    return "\n".join([head, "", *lines, *rest])
+
+
+_WORDS: Mapping[str, Callable[[str], str | None]] = {
+    "agents_message": _worded(_Answered, _answered),
+    "lists_item_add": _worded(_Changed, _added),
+    "lists_item_update": _worded(_Changed, _updated),
+    "lists_items_list": _worded(_Items, _on_list),
+    "lists_list": _worded(_Lists, _lists),
+    "notes_create": _worded(_Noted, _noted),
+    "notes_search": _worded(_Notes, _notes),
+    "notes_list": _worded(_Notes, _notes),
+}

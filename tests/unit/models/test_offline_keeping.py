@@ -1,0 +1,72 @@
+"""The offline model with lists and notes: plain commands, and what came of them in words."""
+
+from typing import Any
+
+import pytest
+
+from tests.unit.models.test_offline import call, called, result, spec, words
+
+KEEPING = [
+    spec("lists_get", "list"),
+    spec("lists_items_list", "list", query="string"),
+    spec("lists_item_add", "list", "title", create_list="boolean"),
+    spec("lists_item_update", "list", "item", title="string", completed="boolean"),
+    spec("lists_list"),
+    spec("notes_append", "note", "content"),
+    spec("notes_create", "title", content="string"),
+    spec("notes_search", "query"),
+]
+
+
+@pytest.mark.parametrize(
+    ("said", "name", "arguments"),
+    [
+        (
+            "add oat milk to my groceries list",
+            "lists_item_add",
+            {"list": "groceries", "title": "oat milk", "create_list": True},
+        ),
+        ("what is on groceries?", "lists_items_list", {"list": "groceries"}),
+        (
+            "tick oat milk off groceries",
+            "lists_item_update",
+            {"list": "groceries", "item": "oat milk", "completed": True},
+        ),
+        ("show my lists", "lists_list", {}),
+        (
+            "note that the key is under the mat",
+            "notes_create",
+            {"title": "the key is under the mat", "content": "the key is under the mat"},
+        ),
+        ("search my notes for key", "notes_search", {"query": "key"}),
+    ],
+)
+async def test_lists_and_notes_are_kept_by_plain_commands(
+    said: str, name: str, arguments: dict[str, Any]
+) -> None:
+    assert await call(said, tools=KEEPING) == (name, arguments)
+
+
+@pytest.mark.parametrize(
+    ("tool", "given", "expected"),
+    [
+        (
+            "lists_item_add",
+            '{"item": {"title": "milk", "list": "groceries"}, "change": "h1"}',
+            "Added “milk” to groceries.",
+        ),
+        (
+            "lists_items_list",
+            '{"list": "it", "items": [{"title": "milk"}, {"title": "tea", "completed": true}]}',
+            "On it:\n\n- [ ] milk\n- [x] tea",
+        ),
+        ("lists_items_list", '{"list": "groceries", "items": []}', "Nothing is on groceries."),
+        ("notes_create", '{"note": {"title": "the key"}}', "Noted: “the key”."),
+        ("lists_item_add", '{"something": "else"}', "`lists_item_add` says: {"),
+    ],
+)
+async def test_what_became_of_lists_and_notes_is_told_in_words(
+    tool: str, given: str, expected: str
+) -> None:
+    said = await words("do it", called(tool), result(given, name=tool), tools=KEEPING)
+    assert said.startswith(expected)
