@@ -42,13 +42,13 @@ def parser_of(
     shared: Callable[[argparse.ArgumentParser], None],
 ) -> argparse.ArgumentParser:
     """Make the parser of operations, each with `id`, `summary`, `description`, `parameters`."""
-    parser = _Parser(prog=program, description=description, allow_abbrev=False)
+    parser = _Parser(prog=program, description=_described(description), allow_abbrev=False)
     commands = parser.add_subparsers(dest="operation", metavar="OPERATION", required=True)
     for operation in operations:
         command = commands.add_parser(
             operation["id"],
             help=_escaped(operation["summary"]),
-            description=_escaped(operation["description"]),
+            description=_described(operation["description"]),
             formatter_class=argparse.RawDescriptionHelpFormatter,
             allow_abbrev=False,
         )
@@ -110,8 +110,9 @@ def _add(
 ) -> None:
     schema = _resolved(described, definitions)
     text = str(described.get("description") or schema.get("description") or "")
-    if "default" in described and described["default"] is not None:
-        text = f"{text} [default: {json.dumps(described['default'], ensure_ascii=False)}]"
+    default = described.get("default")
+    if default is not False and default not in (None, "", []):
+        text = f"{text} [default: {json.dumps(default, ensure_ascii=False)}]"
     common: dict[str, Any] = {
         "dest": f"{_MARK}{name}",
         "default": argparse.SUPPRESS,
@@ -177,3 +178,8 @@ def _json(text: str) -> Any:
 
 def _escaped(text: str) -> str:
     return text.replace("%", "%%")
+
+
+def _described(text: str) -> str:
+    """Here a percent sign is only itself, unless the program is named after one."""
+    return _escaped(text) if "%(prog)" in text else text
