@@ -25,6 +25,7 @@ from retinue.engine.following import Following
 from retinue.engine.limits import limits_of
 from retinue.engine.memory import Memory
 from retinue.engine.outcomes import Outcome, Outcomes
+from retinue.engine.prompting.belongings import Belongings
 from retinue.engine.requests import Requests
 from retinue.engine.roster import Roster
 from retinue.engine.scheduling.heartbeat import Heartbeat
@@ -97,6 +98,7 @@ class Engine:
         )
         self._trials = Trials(self._dispatch.wake)
         self._roster = Roster(world.store, world.catalog)
+        self._belongings = Belongings(world.store)
         self.environment = world.environment
         self._outcomes = Outcomes(world.store)
         self._arrivals = Arrivals(self._dispatch, self._outcomes, limits)
@@ -111,6 +113,7 @@ class Engine:
             roster=self._roster,
             arrivals=self._arrivals,
             windows=self.windows,
+            artifacts=self._belongings,
         )
         self._runner = wiring.make_runner(world, limits, parts)
         equipment = self._runner.equipment
@@ -381,6 +384,7 @@ class Engine:
                 self._outcomes.forgotten(change.agent_id)
         self.requests.follow(changes)
         self._roster.follow(changes)
+        self._belongings.follow(changes)
         self._feed.publish(changes)
 
     def _admitted(self, change: StoredChange, item: Item) -> None:

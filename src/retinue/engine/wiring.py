@@ -27,7 +27,7 @@ from retinue.engine.making_room import RoomMaker
 from retinue.engine.operations import Operations, PlanOf
 from retinue.engine.panels import PanelToolbox
 from retinue.engine.prompting.planning import OwnTools, Planner, together
-from retinue.engine.prompting.sources import Artifacts, NoArtifacts, NoSkills, Skills
+from retinue.engine.prompting.sources import Artifacts, NoSkills, Skills
 from retinue.engine.reporting import Reporter
 from retinue.engine.roster import Roster
 from retinue.engine.runner import Runner
@@ -74,7 +74,6 @@ class World:
     connectors: Mapping[str, Deliver] = field(default_factory=dict[str, Deliver])
     random: Random = field(default_factory=Random)
     skills: Skills = field(default_factory=NoSkills)
-    artifacts: Artifacts = field(default_factory=NoArtifacts)
     collaborates: bool = True  # agents get the tools with which they work together
 
 
@@ -168,6 +167,7 @@ class Parts:
     roster: Roster
     arrivals: Arrivals
     windows: Windows
+    artifacts: Artifacts
 
 
 def _equipment(world: World, limits: Limits, parts: Parts) -> Equipment:
@@ -182,7 +182,7 @@ def _equipment(world: World, limits: Limits, parts: Parts) -> Equipment:
         limits=limits,
         roster=parts.roster,
         environment=world.environment,
-        artifacts=world.artifacts,
+        artifacts=parts.artifacts,
         windows=parts.windows,
     )
 

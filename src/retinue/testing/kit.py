@@ -17,7 +17,7 @@ from retinue.engine.delivery import Deliver
 from retinue.engine.engine import Engine
 from retinue.engine.environment import Environment
 from retinue.engine.outcomes import Outcome
-from retinue.engine.prompting.sources import Artifacts, NoArtifacts, NoSkills, Skills
+from retinue.engine.prompting.sources import NoSkills, Skills
 from retinue.engine.scheduling.watching import Probe
 from retinue.engine.wiring import World
 from retinue.errors import FencedError, NotFoundError, UnknownModelError
@@ -175,8 +175,7 @@ class Stage:
     collaborates: bool = False
     """gives agents the tools with which they work together"""
     skills: Skills = field(default_factory=NoSkills)
-    artifacts: Artifacts = field(default_factory=NoArtifacts)
-    """what prompts list"""
+    """what prompts list beside tools"""
     probe: Probe = field(default_factory=SeenThings)
     """what watches see"""
     wrap: Callable[[SqliteStore], Store] | None = None
@@ -218,7 +217,6 @@ class Stage:
             connectors=self.connectors,
             random=Random(1),
             skills=self.skills,
-            artifacts=self.artifacts,
             collaborates=self.collaborates,
         )
 

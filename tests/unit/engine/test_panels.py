@@ -62,7 +62,7 @@ async def test_the_one_window_is_meant_and_each_part_is_asked_for(start: Start) 
     assert whole["panels"][1]["context"]["name"] == "Groceries"
     assert whole["layout"] == {}
     selected = await answer(kit, f"panels_selected {flags}")
-    assert selected["panel"]["context"]["id"] == "list-0"
+    assert selected["panel"]["context"]["id"] == "groceries"
     assert selected["chatPanel"]["binding"] == {"agentId": "a1"}
     assert "chatPanel" not in await answer(kit, "panels_selected")
 

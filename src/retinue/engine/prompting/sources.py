@@ -65,13 +65,3 @@ class Artifacts(Protocol):
     ) -> Sequence[ItemGroup]:
         """At most so many of each type, in an order that stays, and how many there are."""
         ...
-
-
-class NoArtifacts:
-    """Implements `Artifacts` where there are none."""
-
-    async def listed(
-        self, owner: OwnerId, types: Collection[str], *, limit: int
-    ) -> Sequence[ItemGroup]:
-        del owner, types, limit
-        return ()

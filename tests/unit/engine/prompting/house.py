@@ -4,11 +4,13 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from retinue.agents.listed import ItemEntry, ItemGroup, SkillEntry
+from retinue.agents.listed import SkillEntry
 from retinue.agents.panel import Inventory, Panel
 from retinue.definitions.definition import Definition
 from retinue.engine.prompting.sources import SkillOffer
 from retinue.ids import LOCAL_OWNER, OwnerId
+from retinue.testing.kit import Kit
+from retinue.testing.store_artifact_contract import a_list, a_note, put
 from retinue.tools.function import tool
 from retinue.tools.port import Tool
 
@@ -28,31 +30,18 @@ READERS = [
 ]
 
 
-class Shelf:
-    """Implements `Artifacts`; counts how often it is asked."""
+async def keep(
+    kit: Kit, *, lists: Sequence[str] = (), notes: Sequence[str] = (), owner: OwnerId = LOCAL_OWNER
+) -> None:
+    """Keep lists and notes of these names, with ids that begin with them."""
+    for name in lists:
+        await put(kit.store.artifacts, a_list(id_of(name), name), owner=owner)
+    for name in notes:
+        await put(kit.store.artifacts, a_note(id_of(name), name), owner=owner)
 
-    def __init__(self, owner: OwnerId = LOCAL_OWNER, **names: Sequence[str]) -> None:
-        self.owner = owner
-        self.names = dict(names)
-        self.asked = 0
 
-    async def listed(
-        self, owner: OwnerId, types: Collection[str], *, limit: int
-    ) -> Sequence[ItemGroup]:
-        self.asked += 1
-        if owner != self.owner:
-            return []
-        return [
-            ItemGroup(
-                type=kind,
-                items=[ItemEntry(id=f"{kind}-{n}", name=name) for n, name in enumerate(names)][
-                    :limit
-                ],
-                total=len(names),
-            )
-            for kind, names in self.names.items()
-            if kind in types
-        ]
+def id_of(name: str) -> str:
+    return name.lower().replace(" ", "-")
 
 
 class Rack:
@@ -67,7 +56,7 @@ class Rack:
         return self._offer if definition.skill_allowlist != () else SkillOffer()
 
 
-def shown(kind: str = "list", id: str = "list-0", **context: Any) -> Inventory:
+def shown(kind: str = "list", id: str = "groceries", **context: Any) -> Inventory:
     """A window with a chat and one panel of artifacts."""
     panel = Panel(
         panel_id="p1",

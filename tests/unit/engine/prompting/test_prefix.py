@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from retinue.agents.artifact import ArtifactId
 from retinue.ids import LOCAL_OWNER
 from retinue.messages import (
     AssistantMessage,
@@ -13,8 +14,11 @@ from retinue.messages import (
 )
 from retinue.models.port import ModelRequest
 from retinue.models.scripted import Answer, Call, Reply, ScriptedModel
+from retinue.stores.artifact_port import Removal
+from retinue.testing.store_artifact_contract import a_change, a_list, put
+from retinue.tools.function import tool
 from tests.unit.engine.conftest import Start
-from tests.unit.engine.prompting.house import READERS, Shelf, shown
+from tests.unit.engine.prompting.house import READERS, keep, shown
 
 TURNS = 20
 
@@ -52,13 +56,10 @@ async def test_each_request_of_a_long_conversation_begins_with_the_one_before(
     start: Start,
 ) -> None:
     listener = Listener()
-    shelf = Shelf(list=["Groceries"])
-    kit = await start(
-        ScriptedModel(listener, name="main"), tools=READERS, artifacts=shelf, collaborates=True
-    )
+    kit = await start(ScriptedModel(listener, name="main"), tools=READERS, collaborates=True)
     agent = await kit.agent()
     for number in range(TURNS):
-        shelf.names["list"] = [*shelf.names["list"], f"List {number}"]
+        await keep(kit, lists=[f"List {number}"])
         kit.engine.windows.show(LOCAL_OWNER, "w1", shown(id=f"list-{number}"))
         line = f'<context panel-id="p1" panel-type="artifacts" type="list" id="list-{number}" />'
         outcome = await kit.ask(agent, f"{line}\nquestion {number}")
@@ -76,17 +77,43 @@ async def test_each_request_of_a_long_conversation_begins_with_the_one_before(
 
 
 async def test_what_changes_by_itself_is_looked_up_once_a_turn(start: Start) -> None:
-    listener = Listener()
-    shelf = Shelf(list=["Groceries"])
-    kit = await start(ScriptedModel(listener, name="main"), tools=READERS, artifacts=shelf)
+    told: list[str] = []
+
+    async def keep_books() -> str:
+        """Keep a list of books."""
+        await keep(kit, lists=["Books"])
+        return "kept"
+
+    def reply(request: ModelRequest) -> Answer:
+        told.append(request.closing)
+        is_first = len(told) == 1
+        return Reply(calls=[Call(name="keep_books")]) if is_first else "done"
+
+    kit = await start(reply, tools=[*READERS, tool(effect="once")(keep_books).as_tool()])
+    await keep(kit, lists=["Groceries"])
     agent = await kit.agent()
     await kit.ask(agent, "look")
-    assert (len(listener.told), shelf.asked) == (2, 1)
-    first, second = (told[3] for told in listener.told)
-    assert first == second
-    shelf.names["list"] = ["Books"]
     await kit.ask(agent, "and now")
-    assert "Books" in listener.told[-1][3]
+    first, second, third = told
+    assert first == second
+    assert "Books" not in second
+    assert "- books: Books\n- groceries: Groceries" in third
+
+
+async def test_a_renamed_and_a_removed_list_are_told_as_they_are(start: Start) -> None:
+    model = ScriptedModel(lambda _: "ok", name="main")
+    kit = await start(model, tools=READERS)
+    agent = await kit.agent()
+    for names in (["Groceries", "Books"], ["Attic"]):
+        await keep(kit, lists=names)
+        await kit.ask(agent, "look")
+    store = kit.store.artifacts
+    await put(store, a_list("groceries", "Shopping"), version=1)
+    await store.apply(a_change(removals=[Removal(id=ArtifactId("books"), version=1)]))
+    await kit.ask(agent, "look again")
+    closing = model.requests[-1].closing
+    assert "- attic: Attic\n- groceries: Shopping</" in closing
+    assert "Books" not in closing
 
 
 async def test_tools_are_told_in_one_order_wherever_they_come_from(

@@ -5,10 +5,10 @@ from retinue.agents.panel import Inventory, Panel
 from retinue.engine.prompting.closing import MOST_ITEMS, items_now, panels_now
 from retinue.engine.prompting.sections import skills_section
 from retinue.engine.prompting.words import name_line, one_line
-from retinue.ids import LOCAL_OWNER
+from retinue.ids import LOCAL_OWNER, OwnerId
 from retinue.models.scripted import ScriptedModel
 from tests.unit.engine.conftest import Start
-from tests.unit.engine.prompting.house import READERS, Rack, Shelf, reader, shown
+from tests.unit.engine.prompting.house import READERS, Rack, keep, reader, shown
 
 KEEPER = """\
 name = "keeper"
@@ -78,13 +78,13 @@ the outcome comes later as a message. Several calls of one response run at the s
 CLOSING = """\
 <system_message origin="system">Available artifact items (id: name):
 Lists:
-- list-0: Groceries
-- list-1: Books
+- books: Books
+- groceries: Groceries
 Notes:
-- note-0: Plan
+- plan: Plan
 
 Artifacts Panels:
-- p1 (artifacts, selected): list list-0: Groceries</system_message>"""
+- p1 (artifacts, selected): list groceries: Groceries</system_message>"""
 
 
 async def test_the_sections_stand_in_their_order_and_what_changes_comes_last(start: Start) -> None:
@@ -94,9 +94,10 @@ async def test_the_sections_stand_in_their_order_and_what_changes_comes_last(sta
         definitions={"keeper.toml": KEEPER, "todo.toml": TODO},
         tools=READERS,
         skills=Rack(LISTS, OWN),
-        artifacts=Shelf(list=["Groceries", "Books"], note=["Plan"], view=["Hidden"]),
         collaborates=True,
     )
+    await keep(kit, lists=["Groceries", "Books"], notes=["Plan"])
+    await keep(kit, lists=["Of another"], owner=OwnerId("other"))
     kit.engine.windows.show(LOCAL_OWNER, "w1", shown(name="Groceries"))
     await kit.ask(await kit.agent("keeper"), "hi")
     (request,) = model.requests
@@ -114,7 +115,6 @@ async def test_the_sections_stand_in_their_order_and_what_changes_comes_last(sta
 
 async def test_an_agent_is_told_nothing_of_what_it_may_not_use(start: Start) -> None:
     model = ScriptedModel(lambda _: "ok", name="main")
-    shelf = Shelf(list=["Groceries"])
     plain = 'name = "plain"\nsystemPrompt = "You help."\nskillAllowlist = []\n'
     definitions = {
         "plain.toml": plain + 'toolDenylist = ["*"]\n',
@@ -125,14 +125,12 @@ async def test_an_agent_is_told_nothing_of_what_it_may_not_use(start: Start) -> 
         definitions=definitions,
         tools=[reader("lists_get", "lists.read")],
         skills=Rack(LISTS),
-        artifacts=shelf,
-        collaborates=False,
     )
+    await keep(kit, lists=["Groceries"])
     kit.engine.windows.show(LOCAL_OWNER, "w1", shown())
     for name in ("plain", "reader"):
         await kit.ask(await kit.agent(name), "hi")
         assert (model.requests[-1].system, model.requests[-1].closing) == ("You help.", "")
-    assert shelf.asked == 0
 
 
 async def test_a_skill_takes_the_place_of_its_tools_and_the_items_stay(start: Start) -> None:
@@ -141,13 +139,13 @@ async def test_a_skill_takes_the_place_of_its_tools_and_the_items_stay(start: St
         model,
         tools=[reader("lists_get", "lists.read")],
         skills=Rack(LISTS, replaces=["lists_get"]),
-        artifacts=Shelf(list=["Groceries"]),
     )
+    await keep(kit, lists=["Groceries"])
     await kit.ask(await kit.agent(), "hi")
     (request,) = model.requests
     assert list(request.tools) == []
     assert "lists_get" not in request.system
-    assert "- list-0: Groceries" in request.closing
+    assert "- groceries: Groceries" in request.closing
 
 
 async def test_new_skills_reach_the_next_turn(start: Start) -> None:
@@ -199,7 +197,7 @@ def test_panels_are_told_by_window_without_the_chats() -> None:
     assert section.text.splitlines() == [
         "Artifacts Panels:",
         "Window w1:",
-        "- p1 (artifacts, selected): list list-0: &lt;b&gt; Groceries",
+        "- p1 (artifacts, selected): list groceries: &lt;b&gt; Groceries",
         "Window w2:",
         "- p2 (artifacts, not visible): view Due",
     ]

@@ -14,7 +14,7 @@ from retinue.models.scripted import Answer, Call, Reply, ScriptedModel
 from retinue.stores.port import Agent
 from retinue.testing.kit import Kit
 from tests.unit.engine.conftest import Start
-from tests.unit.engine.prompting.house import READERS, Shelf, shown
+from tests.unit.engine.prompting.house import READERS, keep, shown
 
 SECRET = "correct horse battery"
 
@@ -39,9 +39,9 @@ async def test_what_is_shown_is_what_the_model_gets_next(start: Start) -> None:
     kit = await start(
         ScriptedModel(reply, name="main"),
         tools=READERS,
-        artifacts=Shelf(list=["Groceries"]),
         collaborates=True,
     )
+    await keep(kit, lists=["Groceries"])
     kit.engine.windows.show(LOCAL_OWNER, "w1", shown())
     agent = await kit.agent()
     await kit.ask(agent, "show me")
