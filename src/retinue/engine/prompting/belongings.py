@@ -58,7 +58,7 @@ class Belongings:
         return [_group(shelf, kind, limit) for kind in _KINDS if kind in types]
 
     async def _read(self, owner: OwnerId, shelf: _Shelf) -> None:
-        found = {
+        found: dict[ArtifactKind, dict[ArtifactId, str]] = {
             kind: {
                 one.artifact.id: name_of(one.artifact)
                 for one in await self._store.artifacts.all(owner, kind)
