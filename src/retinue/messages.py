@@ -39,6 +39,13 @@ class Usage(Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=Tru
         return self.input + self.output + self.cache_read + self.cache_write
 
 
+class ModelUsage(Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
+    """Tokens of one call of a model that a tool asked."""
+
+    model: str
+    usage: Usage
+
+
 class TextPart(Struct, frozen=True, kw_only=True, rename="camel", tag_field="type", tag="text"):
     """What the model said."""
 
@@ -173,6 +180,7 @@ class ToolRecord(Record, frozen=True, kw_only=True, tag="tool"):
     duration_ms: int = 0
     cut: int = 0  # characters of output that were left out
     agent: AgentId | None = None  # the subagent that it began or wrote to
+    asked: list[ModelUsage] = []  # models, on the way to the result
 
 
 class SummaryRecord(Record, frozen=True, kw_only=True, tag="summary"):

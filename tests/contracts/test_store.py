@@ -12,6 +12,7 @@ from retinue.testing.store_artifact_contract import ArtifactStoreContract
 from retinue.testing.store_contract import StoreContract
 from retinue.testing.store_request_contract import RequestStoreContract
 from retinue.testing.store_schedule_contract import ScheduleStoreContract, Stores
+from retinue.testing.store_usage_contract import UsageStoreContract
 from retinue.testing.store_variable_contract import VariableStoreContract
 
 
@@ -61,6 +62,15 @@ class TestSqliteVariables(VariableStoreContract):
 
 
 class TestSqliteArtifacts(ArtifactStoreContract):
+    @pytest.fixture
+    async def store(self, tmp_path: Path) -> AsyncIterator[Store]:
+        store = SqliteStore(tmp_path / "data")
+        await store.open()
+        yield store
+        await store.close()
+
+
+class TestSqliteUsage(UsageStoreContract):
     @pytest.fixture
     async def store(self, tmp_path: Path) -> AsyncIterator[Store]:
         store = SqliteStore(tmp_path / "data")

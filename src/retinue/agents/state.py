@@ -35,6 +35,20 @@ class TokenStats(Struct, frozen=True, kw_only=True, rename="camel", omit_default
             cache_write=self.cache_write + usage.cache_write,
         )
 
+    def together(self, other: "TokenStats") -> "TokenStats":
+        return TokenStats(
+            calls=self.calls + other.calls,
+            input=self.input + other.input,
+            output=self.output + other.output,
+            cache_read=self.cache_read + other.cache_read,
+            cache_write=self.cache_write + other.cache_write,
+        )
+
+    @property
+    def total(self) -> int:
+        """All tokens, cached or not."""
+        return self.input + self.output + self.cache_read + self.cache_write
+
 
 class TokenSnapshot(Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
     """The last model call's size: what the provider counted beside what we estimated."""

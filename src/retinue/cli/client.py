@@ -1,7 +1,7 @@
 """What commands ask of Retinue, whether a server answers or this process opens the store itself."""
 
 from collections.abc import AsyncIterator, Mapping, Sequence
-from datetime import datetime
+from datetime import date, datetime
 from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 from msgspec import Struct, field
@@ -10,6 +10,7 @@ from retinue.agents.descriptor import Kind
 from retinue.agents.listed import KnownSkill
 from retinue.agents.request import RequestStatus
 from retinue.agents.state import TokenSnapshot, TokenStats
+from retinue.agents.usage import UsageKey, UsageReport
 from retinue.events import AgentView, Event, ItemView, RequestView, ScheduleView, SlotView, WaitView
 from retinue.messages import AnyRecord, FileReference
 from retinue.models.port import Models
@@ -304,6 +305,10 @@ class Client(Protocol):
     async def upload(self, agent_id: str, path: str, data: bytes) -> FileReference: ...
 
     def events(self, agent_id: str, *, after: int | None = None) -> AsyncIterator[Event]: ...
+
+    async def usage(
+        self, by: UsageKey, *, first: date | None, last: date | None
+    ) -> UsageReport: ...
 
     async def variables(self, agent_id: str | None) -> Sequence[VariableView]:
         """Of an agent, or of the account."""

@@ -1,6 +1,7 @@
 """The client that opens the project's store in this process."""
 
 from collections.abc import AsyncIterator, Mapping, Sequence
+from datetime import date
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -9,6 +10,7 @@ import msgspec
 from retinue.agents.descriptor import Kind, UserDescriptor
 from retinue.agents.inbox import Sender
 from retinue.agents.request import RequestStatus
+from retinue.agents.usage import UsageKey, UsageReport
 from retinue.assembly import App, open_app
 from retinue.cli.client import (
     GENERATIONS_SHOWN,
@@ -36,6 +38,7 @@ from retinue.engine.operations import Caller
 from retinue.engine.request_views import request_view
 from retinue.engine.scheduling.schedules import NewSchedule, ScheduleChanges
 from retinue.engine.scheduling.views import run_views, schedule_view, schedule_views
+from retinue.engine.usage import UsageDesk
 from retinue.engine.views import item_view, wait_view
 from retinue.errors import NotFoundError, StoreError
 from retinue.ids import LOCAL_OWNER, AgentId, ItemId, RequestId, ScheduleId
@@ -275,6 +278,12 @@ class LocalClient:
     async def upload(self, agent_id: str, path: str, data: bytes) -> "FileReference":
         await self._store.agent(LOCAL_OWNER, AgentId(agent_id))
         return await self._engine.tree(AgentId(agent_id)).write(path, data)
+
+    # -- usage
+
+    async def usage(self, by: UsageKey, *, first: date | None, last: date | None) -> UsageReport:
+        desk = UsageDesk(self._store, self._engine.settings, self._engine.catalog)
+        return await desk.report(LOCAL_OWNER, by, first=first, last=last)
 
     # -- variables
 

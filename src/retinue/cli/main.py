@@ -46,6 +46,7 @@ GROUPS: Mapping[str, Mapping[str, Command]] = {
         "definitions": Command("definitions:definitions", "list definitions and load problems"),
         "plugins": Command("plugins:plugins", "list plugins and their operations"),
         "skills": Command("skills:skills", "list skills and what does not load"),
+        "usage": Command("usage:usage", "sum up tokens and their cost"),
         "schedules": Command("schedules:schedules", "list schedules; add, pause, run, delete"),
     },
     "Steer": {

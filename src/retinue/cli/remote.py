@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import AsyncIterator, Mapping, Sequence
+from datetime import date
 from typing import TYPE_CHECKING, Any, TypeVar
 from urllib.parse import quote
 
@@ -10,6 +11,7 @@ import msgspec
 
 from retinue.agents.descriptor import Kind
 from retinue.agents.request import RequestStatus
+from retinue.agents.usage import UsageKey, UsageReport
 from retinue.cli.client import (
     GENERATIONS_SHOWN,
     Admission,
@@ -283,6 +285,11 @@ class RemoteClient:
         return msgspec.json.decode(answer, type=FileReference)
 
     # -- variables
+
+    async def usage(self, by: UsageKey, *, first: date | None, last: date | None) -> UsageReport:
+        days = {"from": first, "to": last}
+        query = {"by": by, **{name: day.isoformat() for name, day in days.items() if day}}
+        return await self._get("/api/usage", UsageReport, query)
 
     async def variables(self, agent_id: str | None) -> Sequence[VariableView]:
         return (await self._get(_variables(agent_id), _Variables)).variables

@@ -24,6 +24,7 @@ from retinue.messages import (
     AssistantRecord,
     CallPart,
     KnownRecord,
+    ModelUsage,
     NoteRecord,
     Part,
     ResetRecord,
@@ -168,7 +169,10 @@ def responded(
         retry_at=None,
         approved=[],
     )
-    stats = counted(state.stats, model, usage) if usage is not None else state.stats
+    stats = state.stats
+    if usage is not None:
+        draft.usages.append((model, usage))
+        stats = counted(stats, model, usage)
     draft.state = structs.replace(state, turn=turn, tokens=tokens, stats=stats)
     return record
 
@@ -219,6 +223,10 @@ def ran(draft: Draft, call: CallPart, result: CallResult) -> None:
     record = result.record
     if record is not None and result.children:
         record = structs.replace(record, agent=result.children[0].reference)
+    if record is not None and result.usages:
+        asked = [ModelUsage(model=model, usage=usage) for model, usage in result.usages]
+        record = structs.replace(record, asked=asked)
+        draft.usages.extend(result.usages)
     if record is not None:
         draft.add(record)
     if result.pending is not None:
@@ -290,6 +298,7 @@ def summarised(draft: Draft, summary: SummaryRecord) -> None:
     state, turn = draft.state, draft.state.turn
     stats = state.stats
     if summary.model and summary.usage is not None:
+        draft.usages.append((summary.model, summary.usage))
         stats = counted(stats, summary.model, summary.usage)
     if turn is not None and summary.reason == "overflow":
         turn = structs.replace(turn, overflowed=True)

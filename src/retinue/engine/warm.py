@@ -17,7 +17,7 @@ from retinue.agents.inbox import Item
 from retinue.agents.request import Request
 from retinue.agents.state import AgentState, Lifecycle
 from retinue.ids import AgentId, ItemId, OwnerId, RequestId
-from retinue.messages import AssistantRecord, KnownRecord
+from retinue.messages import AssistantRecord, KnownRecord, Usage
 from retinue.stores.port import (
     AuditLine,
     Commit,
@@ -140,6 +140,7 @@ class Draft(Struct):
     creates: list[NewAgent] = []
     redescribed: list[Redescription] = []
     deliveries: list[NewDelivery] = []
+    usages: list[tuple[str, Usage]] = []
     audit: list[AuditLine] = []
     requests: list[Request] = []
     voids: Voiding | None = None
@@ -293,6 +294,7 @@ class Warm:
             creates=draft.creates,
             redescribed=draft.redescribed,
             deliveries=draft.deliveries,
+            usages=draft.usages,
             audit=draft.audit,
             requests=draft.requests,
             voids=draft.voids,

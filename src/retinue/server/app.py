@@ -34,6 +34,7 @@ from retinue.server.routes import (
     plugins,
     schedules,
     skills,
+    usage,
     variables,
     windows,
 )
@@ -66,6 +67,7 @@ ENDPOINTS: list[AnyEndpoint] = [
     *schedules.ENDPOINTS,
     *variables.ENDPOINTS,
     *windows.ENDPOINTS,
+    *usage.ENDPOINTS,
     *login.ENDPOINTS,
     Endpoint(
         method="GET",

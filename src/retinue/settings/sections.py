@@ -70,6 +70,7 @@ Text = Annotated[str, Field(min_length=1), AfterValidator(_without_references)]
 Count = Annotated[StrictInt, Field(ge=0)]
 Positive = Annotated[StrictInt, Field(ge=1)]
 Seconds = Annotated[StrictFloat, Field(gt=0, allow_inf_nan=False)]
+Price = Annotated[StrictFloat, Field(ge=0, allow_inf_nan=False)]
 
 
 class ProviderSettings(Shape):
@@ -267,6 +268,25 @@ class HeartbeatSettings(Shape):
     """tokens; with more than that in its context, the agent begins anew before the next batch"""
 
 
+class PriceSettings(Shape):
+    """`[prices.models."<provider>:<model>"]`: what a million tokens of it cost."""
+
+    input: Price
+    output: Price
+    cache_read: Price | None = None
+    """of tokens that were in the provider's cache; absent: as much as input"""
+    cache_write: Price | None = None
+    """of tokens that were put there; absent: as much as input"""
+
+
+class PricesSettings(Shape):
+    """`[prices]`: what models cost, for `retinue usage` and the web app."""
+
+    currency: Annotated[Text, Field(pattern="^[A-Z]{3}$")] = "USD"
+    models: Mapping[str, PriceSettings] = {}
+    """by `provider:model`, as histories name them; usage of others is told without a cost"""
+
+
 class Settings(Shape):
     """All of `retinue.toml` and `RETINUE_...`."""
 
@@ -286,6 +306,7 @@ class Settings(Shape):
     tools: ToolsSettings = Field(default_factory=ToolsSettings)
     cron: tuple[CronSettings, ...] = ()
     heartbeat: HeartbeatSettings = Field(default_factory=HeartbeatSettings)
+    prices: PricesSettings = Field(default_factory=PricesSettings)
     timezone: Annotated[Text, AfterValidator(_zone)] | None = None
     """of schedules that name none; absent: the machine's"""
     env: Mapping[str, Secret] = {}

@@ -16,9 +16,10 @@ from retinue.agents.inbox import Item, ItemBody, ItemKind
 from retinue.agents.request import Request
 from retinue.agents.state import AgentState, Lifecycle
 from retinue.ids import AgentId, ItemId, OwnerId
-from retinue.messages import AnyRecord
+from retinue.messages import AnyRecord, Usage
 from retinue.stores.artifact_port import ArtifactNews, ArtifactStore
 from retinue.stores.request_port import RequestStore, Voiding
+from retinue.stores.usage_port import UsageStore
 from retinue.stores.variable_port import VariableStore
 
 
@@ -137,6 +138,7 @@ class Commit(Struct, frozen=True, kw_only=True):
     creates: Sequence[NewAgent] = ()
     redescribed: Sequence[Redescription] = ()
     deliveries: Sequence[NewDelivery] = ()
+    usages: Sequence[tuple[str, Usage]] = ()  # of the models that this step asked, by name
     audit: Sequence[AuditLine] = ()
     requests: Sequence[Request] = ()  # that the agent's owner has to decide
     voids: Voiding | None = None
@@ -255,6 +257,9 @@ class Store(Protocol):
 
     @property
     def variables(self) -> VariableStore: ...
+
+    @property
+    def usage(self) -> UsageStore: ...
 
     @property
     def artifacts(self) -> ArtifactStore: ...

@@ -22,6 +22,8 @@ import type {
   ScheduleChanges,
   ScheduleList,
   ScheduleView,
+  UsageKey,
+  UsageReport,
   VariableList,
   VariablesWanted,
   Verdict,
@@ -164,6 +166,9 @@ export const api = {
   request: (id: string) => json<RequestView>("GET", `/api/permissions/${encodeURIComponent(id)}`),
   decide: (id: string, decision: Verdict) =>
     json<RequestView>("POST", `/api/permissions/${encodeURIComponent(id)}`, decision),
+
+  usage: (filter: { by: UsageKey; from?: string | undefined; to?: string }) =>
+    json<UsageReport>("GET", `/api/usage${query(filter)}`),
 
   /** Of the account when no agent is named; only names come back, never values. */
   variables: (agentId: string | null) => json<VariableList>("GET", variablesPath(agentId)),

@@ -467,6 +467,9 @@ export type MessageAnswer = {
 /** Messages without a final fate, in the order of admission. */
 export type MessageList = { items: Array<MessageAnswer> };
 
+/** Tokens of one call of a model that a tool asked. */
+export type ModelUsage = { model: string; usage: Usage };
+
 /** A conversation to begin; with a descriptor, to begin or to find again. */
 export type NewAgent = {
   attributes?: Record<string, unknown> | null;
@@ -874,6 +877,7 @@ export type ToolList = { tools: Array<ToolEntry> };
 /** The result of one call. */
 export type ToolRecord = {
   agent?: string | null;
+  asked?: Array<ModelUsage>;
   at?: string;
   call: string;
   cut?: number;
@@ -892,6 +896,31 @@ export type TreeBranch = { agent: AgentEntry; children: Array<TreeBranch>; hidde
 
 /** Tokens of one model call, as the provider reported them. */
 export type Usage = { cacheRead?: number; cacheWrite?: number; input?: number; output?: number };
+
+/** The calls and tokens under one key; the cost is of those models that have a price. */
+export type UsageLine = {
+  cacheRead?: number;
+  cacheWrite?: number;
+  calls?: number;
+  cost?: number | null;
+  input?: number;
+  isPartial?: boolean;
+  key: string;
+  name: string;
+  output?: number;
+};
+
+/** Usage from one day to another, both included, in UTC; the keys with most tokens first. */
+export type UsageReport = {
+  by: "agent" | "day" | "definition" | "model";
+  currency: string;
+  from: string | null;
+  hidden: number;
+  lines: Array<UsageLine>;
+  to: string | null;
+  total: UsageLine;
+  unpriced: Array<string>;
+};
 
 /** A chat. */
 export type UserPlace = { channelId: string; connector: string; type: "user"; userId: string };

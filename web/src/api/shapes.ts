@@ -36,6 +36,8 @@ export type {
   SystemRecord,
   TreeBranch,
   Usage,
+  UsageLine,
+  UsageReport,
   VariableEntry,
   VariableList,
   VariablesWanted,
@@ -43,6 +45,8 @@ export type {
   WaitView,
   WatchView,
 } from "./generated";
+
+export type UsageKey = wire.UsageReport["by"];
 
 /** Every record that was committed has its place and its time. */
 type Stamped<R> = R & { seq: number; at: string };

@@ -1,6 +1,6 @@
 /** The address bar: which conversation or page is open, and a sign-in code that must not stay there. */
 
-export type PlainPage = "approvals" | "schedules" | "variables" | "system";
+export type PlainPage = "approvals" | "schedules" | "variables" | "usage" | "system";
 export type PageName = PlainPage | "context" | "definition" | "files";
 export type Route =
   | { view: "start" }
@@ -14,6 +14,7 @@ export const PAGES: Record<PageName, string> = {
   approvals: "Approvals",
   schedules: "Schedules",
   variables: "Variables",
+  usage: "Usage",
   system: "System",
   context: "Context",
   definition: "Definition",

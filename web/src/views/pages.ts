@@ -7,5 +7,6 @@ export const PAGE_ICONS: Record<PlainPage, IconName> = {
   approvals: "shield",
   schedules: "calendar",
   variables: "key",
+  usage: "chart",
   system: "screen",
 };

@@ -12,6 +12,7 @@ from retinue.ids import OwnerId
 from retinue.stores.port import AuditLine
 from retinue.stores.sqlite.queries import WRITING
 from retinue.stores.sqlite.rows import microseconds
+from retinue.stores.sqlite.tally import Tally, restored
 from retinue.stores.sqlite.warm import Entry
 
 _encode = msgspec.json.encode
@@ -54,6 +55,7 @@ class Batch:
         self.fates: dict[int, tuple[Any, ...]] = {}  # by item
         self.changes: list[tuple[Any, ...]] = []
         self.deliveries: list[tuple[Any, ...]] = []
+        self.usage = Tally()
         self.bodies = Bodies()  # of records and items
         self.audit: list[tuple[Any, ...]] = []
         self.offsets: dict[str, str] = {}
@@ -66,6 +68,12 @@ class Batch:
         for line in lines:
             detail = _encode(line.detail).decode()
             self.audit.append((entry.id, entry.owner, microseconds(at), line.action, detail))
+
+    def restore_usage(self, entry: Entry, history: Sequence[bytes]) -> None:
+        """Count what an agent's history tells of, unless it is counted already."""
+        tally = restored(entry, history)
+        if tally:
+            self.statements.append(("restore_usage", (_text(tally.rows),)))
 
     def add_item(
         self,
@@ -130,6 +138,7 @@ class Batch:
             _rows(states),
             _rows(full),
             _rows(self.deliveries),
+            _rows(self.usage.rows),
             self.changes[-1][0] if self.changes else None,
             _encode(self.changes),
             bodies.joined(),

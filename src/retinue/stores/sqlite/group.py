@@ -228,6 +228,8 @@ class Group:
         draft.records = commit.records
         for change in commit.fates:
             self._decide(draft, change, commit)
+        if commit.usages:
+            self.batch.usage.add(entry, commit.at.toordinal(), commit.usages)
         self._replace_state(entry, operation)
         if commit.requests or commit.voids:
             self._ask(draft, commit)
@@ -263,6 +265,7 @@ class Group:
         entry.context_from = stored.context_from
         self.batch.details[entry.number] = entry
         self._append(entry, restored.records)
+        self.batch.restore_usage(entry, restored.records)
         for item, key, digest in restored.items:
             self._insert_item(entry, item, _encode(item.body), (new.owner, key, digest))
             entry.next_item = max(entry.next_item, item.seq + 1)

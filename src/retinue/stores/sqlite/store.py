@@ -63,6 +63,7 @@ from retinue.stores.sqlite.reading import Readers
 from retinue.stores.sqlite.requests import SqliteRequests
 from retinue.stores.sqlite.rows import Row, delivery_of, microseconds
 from retinue.stores.sqlite.schedules import SqliteSchedules
+from retinue.stores.sqlite.usage import SqliteUsage
 from retinue.stores.sqlite.variables import SqliteVariables
 from retinue.stores.sqlite.whole import SqliteWholeReader
 from retinue.stores.sqlite.writer import Outcome, Writer
@@ -99,6 +100,7 @@ class SqliteStore:
         self._schedules = SqliteSchedules(self._future, self._write, self._read)
         self._requests = SqliteRequests(self._future, self._write, self._read)
         self._variables = SqliteVariables(self._future, self._write, self._read)
+        self._usage = SqliteUsage(self._read)
         self._artifacts = SqliteArtifacts(self._future, self._write, self._read)
 
     async def open(self) -> None:
@@ -180,6 +182,10 @@ class SqliteStore:
     @property
     def artifacts(self) -> SqliteArtifacts:
         return self._artifacts
+
+    @property
+    def usage(self) -> SqliteUsage:
+        return self._usage
 
     @property
     def data_dir(self) -> Path:

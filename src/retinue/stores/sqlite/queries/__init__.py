@@ -11,7 +11,7 @@ def read_queries(file: str) -> dict[str, str]:
     return {name.strip(): body.strip().removesuffix(";") for name, _, body in named}
 
 
-_FILES = ("schedules.sql", "requests.sql", "variables.sql", "artifacts.sql")
+_FILES = ("schedules.sql", "requests.sql", "variables.sql", "artifacts.sql", "usage.sql")
 _BOTH = {name: sql for file in _FILES for name, sql in read_queries(file).items()}
 READING = read_queries("reading.sql") | _BOTH
 WRITING = read_queries("writing.sql") | _BOTH

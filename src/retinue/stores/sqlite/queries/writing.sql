@@ -5,15 +5,15 @@
 
 -- name: write_batch
 INSERT INTO batch (
-    agents, records, items, fates, states, details, deliveries, cursor, changes, bodies
+    agents, records, items, fates, states, details, deliveries, usage, cursor, changes, bodies
 )
-VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10);
+VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11);
 
 -- name: create_batch
 CREATE TEMP VIEW batch (
-    agents, records, items, fates, states, details, deliveries, cursor, changes, bodies
+    agents, records, items, fates, states, details, deliveries, usage, cursor, changes, bodies
 )
-AS SELECT NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL;
+AS SELECT NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL;
 
 -- name: create_batch_trigger
 CREATE TEMP TRIGGER write_batch INSTEAD OF INSERT ON batch
@@ -74,6 +74,20 @@ BEGIN
     INSERT INTO deliveries (agent, key, connector, channel, text, attempts, due_at, error)
     SELECT value ->> 0, value ->> 1, value ->> 2, value ->> 3, value ->> 4, 0, value ->> 5, ''
     FROM json_each(NEW.deliveries);
+
+    INSERT INTO usage (
+        owner, day, definition, model, agent, calls, input, output, cache_read, cache_write
+    )
+    SELECT
+        value ->> 0, value ->> 1, value ->> 2, value ->> 3, value ->> 4,
+        value ->> 5, value ->> 6, value ->> 7, value ->> 8, value ->> 9
+    FROM json_each(NEW.usage) WHERE true
+    ON CONFLICT DO UPDATE SET
+        calls = calls + excluded.calls,
+        input = input + excluded.input,
+        output = output + excluded.output,
+        cache_read = cache_read + excluded.cache_read,
+        cache_write = cache_write + excluded.cache_write;
 
     INSERT INTO changes (cursor, body)
     SELECT NEW.cursor, NEW.changes WHERE NEW.cursor IS NOT NULL;

@@ -1,0 +1,41 @@
+"""Usage: what models were asked, and what that cost."""
+
+from datetime import date
+
+from msgspec import field
+from starlette.responses import Response
+
+from retinue.agents.usage import UsageKey, UsageReport
+from retinue.engine.usage import UsageDesk
+from retinue.errors import UsageError
+from retinue.server.endpoints import AnyEndpoint, Call, Endpoint, answer
+from retinue.server.wire import Asked, Nothing
+
+
+class UsageQuery(Asked, frozen=True, kw_only=True):
+    """Which days, both included, in UTC, and what to sum by."""
+
+    first: date | None = field(default=None, name="from")
+    last: date | None = field(default=None, name="to")
+    by: UsageKey = "day"
+
+
+async def usage(call: Call[UsageQuery, Nothing]) -> Response:
+    query, engine = call.query, call.engine
+    if query.first is not None and query.last is not None and query.first > query.last:
+        raise UsageError("from: it is after `to`")
+    desk = UsageDesk(engine.store, engine.settings, engine.catalog)
+    return answer(await desk.report(call.owner, query.by, first=query.first, last=query.last))
+
+
+ENDPOINTS: list[AnyEndpoint] = [
+    Endpoint(
+        method="GET",
+        path="/api/usage",
+        summary="Sum up tokens and cost by day, definition, model or agent",
+        run=usage,
+        query=UsageQuery,
+        body=Nothing,
+        answer=UsageReport,
+    ),
+]

@@ -1,0 +1,93 @@
+"""The page of what was used: bars by day, a table, totals, and what it cost."""
+
+import json
+import re
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import expect
+
+from tests.browser.house import House
+from tests.browser.window import Window
+
+Visit = Callable[..., Window]
+
+SETTINGS = """model = "scripted:script.json"
+[limits]
+coalesceWindowMs = 0
+[prices]
+currency = "EUR"
+[prices.models."scripted:script.json"]
+input = 1000.0
+output = 2000.0
+"""
+SCRIPT = [{"reply": {"text": "Yes.", "usage": {"input": 1200, "output": 300, "cacheRead": 500}}}]
+LOCAL = [{"reply": {"text": "No.", "usage": {"input": 40, "output": 2}}}]
+
+
+@pytest.fixture(scope="module")
+def house(tmp_path_factory: pytest.TempPathFactory) -> Iterator[House]:
+    house = House(make_counting_house(tmp_path_factory.mktemp("counting")))
+    house.start()
+    yield house
+    house.close()
+
+
+def make_counting_house(folder: Path) -> Path:
+    (folder / "agents").mkdir()
+    (folder / "retinue.toml").write_text(SETTINGS)
+    (folder / "script.json").write_text(json.dumps(SCRIPT))
+    (folder / "local.json").write_text(json.dumps(LOCAL))
+    more = {"writer": "", "reader": 'model = "scripted:local.json"\n'}
+    for name, lines in more.items():
+        (folder / "agents" / f"{name}.toml").write_text(
+            f'name = "{name}"\ndisplayName = "{name.title()}"\ndescription = "Works."\n'
+            f'systemPrompt = "You work."\n{lines}'
+        )
+    return folder
+
+
+def test_what_was_used_is_shown_by_day_definition_model_and_agent(
+    visit: Visit, house: House
+) -> None:
+    window = visit()
+    page = window.page
+    window.list.get_by_role("link", name="Usage").click()
+    expect(page.get_by_role("heading", name="No model was asked in this time")).to_be_visible()
+    novel = house.begin("writer", "A novel")
+    house.say(novel, "one")
+    house.say(novel, "two")
+    reader = house.begin("reader", "A letter")
+    house.say(reader, "three")
+    page.reload()
+    main = page.get_by_role("main")
+    expect(main).to_contain_text(re.compile(r"Model calls\s*3"))
+    expect(main).to_contain_text(re.compile(r"Cost\s*€4.60"))
+    expect(main).to_contain_text("Without a price, and not in the cost: scripted:local.json")
+    bars = page.get_by_role("list", name="Tokens by day").get_by_role("listitem")
+    expect(bars).to_have_count(30)
+    expect(bars.last).to_contain_text("4K tokens")
+    row = page.get_by_role("row")
+    expect(row.filter(has_text="Writer")).to_contain_text("€4.60")
+    expect(row.filter(has_text="Reader")).to_contain_text("no price")
+    page.get_by_role("button", name="By agent").click()
+    expect(row.filter(has_text="A novel").get_by_role("link")).to_have_attribute(
+        "href", f"#/c/{novel}"
+    )
+    house.call("DELETE", f"/api/agents/{reader}")
+    page.get_by_role("button", name="By model").click()
+    expect(row.filter(has_text="scripted:local.json")).to_contain_text("42")
+    page.get_by_role("button", name="By agent").click()
+    expect(row.filter(has_text="A deleted agent")).to_contain_text("42")
+    page.get_by_label("Period").select_option("Last 7 days")
+    expect(bars).to_have_count(7)
+    assert window.trouble == []
+
+
+def test_the_page_fits_a_phone(visit: Visit, house: House) -> None:
+    house.say(house.begin("writer"), "one")
+    window = visit("/#/usage", width=390, height=844, is_phone=True)
+    expect(window.page.get_by_role("row").filter(has_text="Writer")).to_be_visible()
+    assert window.page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+    assert window.trouble == []
