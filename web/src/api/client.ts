@@ -209,6 +209,17 @@ export const api = {
   removeFile: async (id: string, path: string): Promise<void> => {
     await request("DELETE", fileUrl(id, path));
   },
+  /** Call an operation of a plugin for oneself; with a key it takes effect once. */
+  operate: async <T>(
+    plugin: string,
+    operation: string,
+    given: object,
+    key?: string,
+  ): Promise<T> => {
+    const path = `/api/plugins/${encodeURIComponent(plugin)}/operations/${encodeURIComponent(operation)}`;
+    const body = { arguments: given, ...(key && { key }) };
+    return (await json<{ result: T }>("POST", path, body)).result;
+  },
   plugins: () => json<PluginList>("GET", "/api/plugins"),
   upload: async (id: string, path: string, file: File): Promise<FileReference> => {
     const response = await request("PUT", fileUrl(id, path), { file });

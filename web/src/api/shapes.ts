@@ -7,6 +7,7 @@ export type {
   AgentList,
   AgentTree,
   AgentView,
+  ArtifactEvent,
   ChildView,
   ContextMessage,
   ContextView,

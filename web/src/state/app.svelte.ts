@@ -29,6 +29,7 @@ import { Requests } from "./requests.svelte";
 import { agentHref, router, takeSignInCode } from "./route.svelte";
 import { Schedules } from "./schedules.svelte";
 import { seen } from "./seen.svelte";
+import { panel } from "./sidePanel.svelte";
 import { Switches } from "./switches.svelte";
 
 type Phase = "starting" | "ready" | "signed-out";
@@ -199,6 +200,7 @@ class App {
     this.backgroundCursors = {};
     if (router.agentId) await this.ensureAgent(router.agentId);
     this.schedules.changed();
+    panel.tell(null);
     await this.conversations.catchUp();
   }
 
@@ -220,7 +222,8 @@ class App {
         this.schedules.changed();
         return;
       case "artifact":
-        return; // whoever shows artifacts reads them anew
+        panel.tell(event);
+        return;
       case "agent":
         this.put(event.agent);
         break;

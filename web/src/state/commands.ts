@@ -8,6 +8,7 @@ import { agentTitle, definitionTitle, isUntouched, statusWord } from "./agents";
 import { app } from "./app.svelte";
 import { type Here, overlay } from "./overlay.svelte";
 import { agentHref, definitionHref, PAGES, type PlainPage, pageHref, router } from "./route.svelte";
+import { panel } from "./sidePanel.svelte";
 import { THEMES, theme } from "./theme.svelte";
 
 export interface Command {
@@ -113,6 +114,14 @@ function views(): Command[] {
       icon,
       act: () => theme.choose(name),
     })),
+    {
+      id: "panel",
+      group: "Lists and notes",
+      label: panel.isOpen ? "Close lists and notes" : "Lists and notes",
+      icon: "list" as const,
+      keys: "L",
+      act: () => panel.toggle(),
+    },
     {
       id: "shortcuts",
       group: "Help",

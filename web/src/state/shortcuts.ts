@@ -17,6 +17,7 @@ export const SHORTCUTS: readonly { title: string; entries: readonly Shortcut[] }
       { keys: `${CONTROL} K`, what: "Go to, find or do anything" },
       { keys: "/", what: "Search the conversations" },
       { keys: "N", what: "New conversation" },
+      { keys: "L", what: "Lists and notes beside the conversation" },
       { keys: `${ALT} ↑`, what: "The conversation above in the list" },
       { keys: `${ALT} ↓`, what: "The conversation below in the list" },
       { keys: "?", what: "This list" },

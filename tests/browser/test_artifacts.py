@@ -1,0 +1,246 @@
+"""Lists, notes and views beside the conversations, kept by people and agents, live everywhere."""
+
+from collections.abc import Callable
+from typing import Any
+
+from playwright.sync_api import Locator, expect
+
+from tests.browser.hostile import TEXTS
+from tests.browser.house import House
+from tests.browser.window import Window
+
+Visit = Callable[..., Window]
+
+EVIL = '<img src=x onerror="alert(41)">'
+
+
+def panel(window: Window) -> Locator:
+    return window.page.get_by_role("complementary", name="Lists and notes")
+
+
+def open_panel(window: Window) -> Locator:
+    window.list.get_by_role("button", name="Lists and notes").click()
+    expect(panel(window).get_by_role("heading", name="Notes", exact=True)).to_be_visible()
+    return panel(window)
+
+
+def keep(house: House, plugin: str, operation: str, **arguments: Any) -> Any:
+    path = f"/api/plugins/{plugin}/operations/{operation}"
+    return house.call("POST", path, {"arguments": arguments})["result"]
+
+
+def test_a_list_is_made_filled_completed_ordered_and_undone(visit: Visit) -> None:
+    window = visit()
+    side = open_panel(window)
+    side.get_by_role("button", name="New list").click()
+    side.get_by_role("textbox", name="Name of the new list").fill("Shopping")
+    window.page.keyboard.press("Enter")
+    expect(side.get_by_role("heading", name="Shopping")).to_be_visible()
+    for title in ("Milk", "Bread", "Apples"):
+        side.get_by_role("textbox", name="New item").fill(title)
+        window.page.keyboard.press("Enter")
+        expect(side.get_by_role("checkbox", name=f"Done: {title}")).to_be_visible()
+    items = side.get_by_role("list", name="Items", exact=True).get_by_role("listitem")
+    expect(items).to_have_text(["Milk", "Bread", "Apples"])
+    side.get_by_role("button", name="Apples").focus()
+    window.page.keyboard.press("Alt+ArrowUp")
+    expect(items).to_have_text(["Milk", "Apples", "Bread"])
+    expect(side.get_by_role("button", name="Apples")).to_be_focused()
+    side.get_by_role("checkbox", name="Done: Milk").click()
+    expect(items).to_have_text(["Apples", "Bread"])
+    expect(side).to_contain_text("Completed (1)")
+    side.get_by_role("button", name="Undo").click()
+    expect(items).to_have_text(["Milk", "Apples", "Bread"])
+    side.get_by_role("button", name="Bread").click()
+    form = side.get_by_role("form", name="Change Bread")
+    form.get_by_role("textbox", name="Notes").fill("Rye")
+    form.get_by_role("textbox", name="Tags").fill("#baker, fresh")
+    form.get_by_role("button", name="Save").click()
+    expect(items.last).to_contain_text("#baker · #fresh")
+    expect(items.last).to_contain_text("Rye")
+    assert window.trouble == []
+
+
+def test_a_list_has_fields_of_its_own_and_is_filtered_with_errors_in_their_place(
+    visit: Visit, house: House
+) -> None:
+    keep(house, "lists", "create", name="Reading")
+    for title in ("Emma", "Ulysses"):
+        keep(house, "lists", "item-add", list="Reading", title=title)
+    window = visit()
+    side = open_panel(window)
+    side.get_by_role("button", name="Reading").click()
+    side.get_by_role("button", name="Actions for Reading").click()
+    window.page.get_by_role("menuitem", name="Fields and tags").click()
+    side.get_by_role("button", name="Add a field").click()
+    side.get_by_role("textbox", name="Name of field 1").fill("Pages")
+    side.get_by_role("combobox", name="Kind of field 1").select_option("number")
+    side.get_by_role("button", name="Save").click()
+    side.get_by_role("button", name="Emma").click()
+    side.get_by_role("spinbutton", name="Pages").fill("474")
+    side.get_by_role("button", name="Save").click()
+    expect(side).to_contain_text("Pages: 474")
+    side.get_by_role("button", name="Actions for Reading").click()
+    window.page.get_by_role("menuitem", name="Filter").click()
+    query = side.get_by_role("textbox", name="Filter this list")
+    query.fill("pages > 400")
+    items = side.get_by_role("list", name="Items", exact=True).get_by_role("listitem")
+    expect(items).to_have_count(1)
+    query.fill("pages > > 400")
+    expect(query).to_have_attribute("aria-invalid", "true")
+    expect(side.locator("mark")).to_have_text(">")
+    query.fill("")
+    expect(items).to_have_count(2)
+
+
+def test_what_an_agent_changes_appears_in_every_window_with_who_and_what(
+    visit: Visit, house: House
+) -> None:
+    agent_id = house.begin("clerk", "Keeper")
+    note = keep(house, "notes", "create", title="Journal", content="Monday\nTuesday\n")["note"]
+    keep(house, "lists", "create", name="Errands")
+    one = visit(f"/#/c/{agent_id}")
+    other = visit()
+    sides = [open_panel(one), open_panel(other)]
+    sides[0].get_by_role("button", name="Journal").click()
+    sides[1].get_by_role("button", name="Errands").click()
+    expect(sides[0]).to_contain_text("Tuesday")
+    one.say('call lists_item_add {"list": "Errands", "title": "Post office"}')
+    expect(sides[1].get_by_role("checkbox", name="Done: Post office")).to_be_visible()
+    expect(sides[1].get_by_role("listitem")).to_contain_text("By Keeper")
+    one.say(
+        'call notes_edit {"note": "%s", "old": "Tuesday", "new": "Wednesday"}' % note["id"]  # noqa: UP031
+    )
+    expect(sides[0]).to_contain_text("Changed by Keeper")
+    changed = sides[0].get_by_role("list", name="What changed")
+    expect(changed).to_contain_text("Removed: Tuesday")
+    expect(changed).to_contain_text("Added: Wednesday")
+    sides[0].get_by_role("button", name="Undo").first.click()
+    expect(sides[0].locator(".prose")).to_contain_text("Tuesday")
+    sides[1].get_by_role("button", name="Undo").first.click()
+    expect(sides[1]).to_contain_text("Nothing on this list yet.")
+    assert one.trouble == other.trouble == []
+
+
+def test_a_note_is_written_and_a_text_that_changed_meanwhile_is_not_lost_unasked(
+    visit: Visit, house: House
+) -> None:
+    note = keep(house, "notes", "create", title="Shared", content="First.")["note"]
+    window = visit()
+    side = open_panel(window)
+    side.get_by_role("button", name="Shared").click()
+    side.get_by_role("button", name="Edit").click()
+    text = side.get_by_role("textbox", name="Text of Shared")
+    text.fill("# Mine\n\nWords.")
+    keep(house, "notes", "write", note=note["id"], content="Theirs.")
+    expect(side).to_contain_text("changed meanwhile")
+    side.get_by_role("button", name="Save").click()
+    window.confirm("Cancel")
+    expect(text).to_have_value("# Mine\n\nWords.")
+    side.get_by_role("button", name="Save").click()
+    window.confirm("Write over it")
+    expect(side.get_by_role("heading", name="Mine")).to_be_visible()
+    side.get_by_role("button", name="Actions for Shared").click()
+    window.page.get_by_role("menuitem", name="Changes").click()
+    expect(side.get_by_role("list", name="Changes").get_by_role("listitem")).to_have_count(3)
+
+
+def test_a_query_is_kept_as_a_view_renamed_and_deleted(visit: Visit, house: House) -> None:
+    keep(house, "lists", "create", name="Garden")
+    keep(house, "lists", "item-add", list="Garden", title="Water the figs", tags=["figs"])
+    window = visit()
+    side = open_panel(window)
+    side.get_by_role("button", name="New query").click()
+    side.get_by_role("textbox", name="Query").fill("tag = figs")
+    expect(side.get_by_role("list", name="Found")).to_contain_text("Water the figs")
+    side.get_by_role("textbox", name="Name of the view").fill("About figs")
+    side.get_by_role("button", name="Keep", exact=True).click()
+    expect(side.get_by_role("heading", name="About figs")).to_be_visible()
+    keep(house, "lists", "item-add", list="Garden", title="Eat the figs", tags=["figs"])
+    expect(side.get_by_role("list", name="Found").get_by_role("listitem")).to_have_count(2)
+    side.get_by_role("button", name="Actions for About figs").click()
+    window.page.get_by_role("menuitem", name="Delete").click()
+    views = side.get_by_role("list", name="Views")
+    expect(views).not_to_contain_text("About figs")
+    side.get_by_role("button", name="Undo").click()
+    expect(views).to_contain_text("About figs")
+
+
+def test_lists_and_notes_are_found_by_the_palette_and_by_search(visit: Visit, house: House) -> None:
+    keep(house, "lists", "create", name="Cellar")
+    keep(house, "lists", "item-add", list="Cellar", title="Quince jelly")
+    keep(house, "notes", "create", title="Recipes", content="Quince needs long cooking.")
+    window = visit()
+    expect(window.list).to_be_visible()
+    window.page.keyboard.press("Control+k")
+    window.page.keyboard.type("quince")
+    expect(window.page.get_by_role("option", name="Recipes")).to_be_visible()
+    window.page.get_by_role("option", name="Quince jelly").click()
+    expect(panel(window).get_by_role("heading", name="Cellar")).to_be_visible()
+    panel(window).get_by_role("button", name="All lists and notes").click()
+    panel(window).get_by_role("searchbox").fill("quince")
+    expect(panel(window).get_by_role("list", name="Found").get_by_role("listitem")).to_have_count(2)
+
+
+def test_hostile_names_items_and_notes_are_only_text(visit: Visit, house: House) -> None:
+    keep(house, "lists", "create", name=f"Evil {EVIL}")
+    keep(house, "lists", "item-add", list=f"Evil {EVIL}", title=EVIL, notes=TEXTS[3], tags=["<b>"])
+    keep(house, "lists", "item-add", list=f"Evil {EVIL}", title="x" * 300)
+    note = keep(house, "notes", "create", title=f"Note {EVIL}", content="\n\n".join(TEXTS))["note"]
+    window = visit(width=1280)
+    side = open_panel(window)
+    side.get_by_role("button", name="Evil <img").click()
+    expect(side.get_by_role("list", name="Items", exact=True)).to_contain_text(EVIL)
+    side.get_by_role("button", name="All lists and notes").click()
+    side.get_by_role("button", name="Note <img").click()
+    expect(side.locator(".prose")).to_contain_text("nine")
+    expect(side.locator(".prose").locator("script, style, form, iframe, [onerror]")).to_have_count(
+        0
+    )
+    window.page.keyboard.press("Control+k")
+    window.page.keyboard.type("evil")
+    expect(window.page.get_by_role("option", name="Evil <img").first).to_be_visible()
+    window.page.wait_for_timeout(200)
+    assert window.page.evaluate("document.documentElement.scrollWidth") <= 1280
+    assert window.trouble == []
+    keep(house, "notes", "delete", note=note["id"])
+
+
+def test_on_a_phone_the_panel_is_a_sheet_that_escape_and_back_close(
+    visit: Visit, house: House
+) -> None:
+    keep(house, "lists", "create", name="Pockets")
+    window = visit(width=390, height=844, is_phone=True)
+    window.page.get_by_role("button", name="Open the list").click()
+    side = open_panel(window)
+    box = side.bounding_box()
+    assert box is not None and box["width"] == 390 and box["height"] == 844
+    side.get_by_role("button", name="Pockets").click()
+    side.get_by_role("textbox", name="New item").fill("Keys")
+    window.page.keyboard.press("Enter")
+    expect(side.get_by_role("checkbox", name="Done: Keys")).to_be_visible()
+    assert window.page.evaluate("document.documentElement.scrollWidth") <= 390
+    window.page.keyboard.press("Escape")
+    expect(side.get_by_role("heading", name="Notes", exact=True)).to_be_visible()
+    side.get_by_role("button", name="Close lists and notes").click()
+    expect(side).to_have_count(0)
+
+
+def test_what_is_open_in_the_panel_goes_along_with_a_message_unseen(
+    visit: Visit, house: House
+) -> None:
+    keep(house, "lists", "create", name="Parcels")
+    item = keep(house, "lists", "item-add", list="Parcels", title="From Lisbon")["item"]
+    agent_id = house.begin("clerk", "Asked about it")
+    window = visit(f"/#/c/{agent_id}")
+    side = open_panel(window)
+    side.get_by_role("button", name="Parcels").click()
+    side.get_by_role("button", name="From Lisbon").click()
+    window.say("hello")
+    expect(window.bubbles().get_by_text("hello", exact=True)).to_be_visible()
+    expect(window.bubbles()).not_to_contain_text("Lisbon")
+    expect(window.answers("Clerk")).to_be_visible()
+    records = house.call("GET", f"/api/agents/{agent_id}/history?limit=10")["records"]
+    said = next(record["text"] for record in records if record["kind"] == "user")
+    assert said.startswith("<context ") and said.endswith("\nhello")
+    assert 'type="list"' in said and 'name="Parcels"' in said and item["id"] in said

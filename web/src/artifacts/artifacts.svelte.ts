@@ -1,0 +1,147 @@
+/** What this person keeps beside the conversations, read when it is looked at and followed live. */
+
+import { api } from "../api/client";
+import type { ArtifactEvent } from "../api/shapes";
+import { freshKey } from "../state/keep";
+import { notices } from "../state/notices.svelte";
+import { panel } from "../state/sidePanel.svelte";
+import type { Area, Change, Item, ItemList, Note, Row, View } from "./shapes";
+
+const PAGE = 200;
+const MOST_ITEMS = 2000;
+
+type Arguments = Record<string, unknown>;
+
+/** What somebody else did to something that is shown here. */
+export interface News {
+  by: string;
+  change: string;
+  area: Area;
+}
+
+class Artifacts {
+  lists = $state.raw<readonly ItemList[]>([]);
+  notes = $state.raw<readonly Note[]>([]);
+  views = $state.raw<readonly View[]>([]);
+  phase = $state<"loading" | "ready" | "error">("loading");
+  problem = $state("");
+  /** The last change of this window, which can be taken back. */
+  lastOwn = $state.raw<{ area: Area; change: string; label: string } | null>(null);
+  /** The last change of an agent, by the id of what it changed. */
+  news = $state.raw<Readonly<Record<string, News>>>({});
+  /** Grows with every change: whoever shows a part reads it again. */
+  changes = $state(0);
+
+  private timer: ReturnType<typeof setTimeout> | undefined;
+
+  constructor() {
+    panel.listen((event) => this.heard(event));
+    void this.read();
+  }
+
+  async read(): Promise<void> {
+    try {
+      const [lists, notes, views] = await Promise.all([
+        this.all<ItemList>("lists", "list", "lists"),
+        this.all<Note>("notes", "list", "notes"),
+        this.all<View>("views", "list", "views"),
+      ]);
+      this.lists = lists;
+      this.notes = notes;
+      this.views = views;
+      this.phase = "ready";
+      this.problem = "";
+    } catch (error) {
+      this.problem = error instanceof Error ? error.message : String(error);
+      if (this.phase === "loading") this.phase = "error";
+    }
+    this.changes++;
+  }
+
+  private async all<T>(
+    area: Area,
+    operation: string,
+    name: string,
+    more: Arguments = {},
+  ): Promise<T[]> {
+    const found: T[] = [];
+    for (;;) {
+      const asked = { ...more, limit: PAGE, offset: found.length };
+      const page = await this.ask<Record<string, unknown>>(area, operation, asked);
+      const rows = (page[name] ?? []) as T[];
+      found.push(...rows);
+      if (!page.more || !rows.length || found.length >= MOST_ITEMS) return found;
+    }
+  }
+
+  ask<T>(area: Area, operation: string, given: Arguments): Promise<T> {
+    return api.operate<T>(area, operation, given);
+  }
+
+  items(list: string, query: string): Promise<Item[]> {
+    return this.all<Item>("lists", "items-list", "items", { list, query });
+  }
+
+  found(query: string): Promise<Row[]> {
+    return this.all<Row>("views", "query", "found", { query });
+  }
+
+  async note(id: string): Promise<Note> {
+    return (await this.ask<{ note: Note }>("notes", "read", { note: id })).note;
+  }
+
+  async history(area: Area, about: string): Promise<Change[]> {
+    const name = { lists: "list", notes: "note", views: "view" }[area];
+    const { changes } = await this.ask<{ changes: Change[] }>(area, "history", { [name]: about });
+    return changes;
+  }
+
+  /** Change something; whether it happened. A complaint is told unless the caller takes it. */
+  async change<T = unknown>(
+    area: Area,
+    operation: string,
+    given: Arguments,
+    label: string,
+  ): Promise<T | null> {
+    try {
+      const result = await api.operate<T & { change: string }>(area, operation, given, freshKey());
+      this.lastOwn = { area, change: result.change, label };
+      await this.read();
+      return result;
+    } catch (error) {
+      notices.fail("It was not changed.", error);
+      return null;
+    }
+  }
+
+  async undo(area: Area, change: string): Promise<void> {
+    this.lastOwn = null;
+    const result = await this.change(area, "undo", { change }, "");
+    if (result) this.lastOwn = null;
+    this.forget(change);
+  }
+
+  /** What an agent did has been seen. */
+  forget(change: string): void {
+    const rest = Object.entries(this.news).filter(([, news]) => news.change !== change);
+    this.news = Object.fromEntries(rest);
+  }
+
+  private heard(event: ArtifactEvent | null): void {
+    if (event?.by) {
+      const area: Area =
+        event.kind === "note" ? "notes" : event.kind === "view" ? "views" : "lists";
+      const news = { by: event.by, change: event.change, area };
+      this.news = { ...this.news, [event.id]: news };
+    }
+    this.readSoon();
+  }
+
+  /** Several changes at once are read once. */
+  private readSoon(): void {
+    clearTimeout(this.timer);
+    this.timer = setTimeout(() => void this.read(), 60);
+  }
+}
+
+export const artifacts = new Artifacts();
