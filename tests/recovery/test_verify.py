@@ -102,6 +102,7 @@ KILLS = {
         "after_subagent_created:after:1",
         "prefilter_llm_history:before:1",
     ),
+    "artifacts": ("artifact:before:2", "artifact:written:3", "artifact:after:5", "tool:after:2"),
 }
 
 

@@ -11,6 +11,7 @@ import msgspec
 from retinue.agents.descriptor import UserDescriptor, parent_of
 from retinue.agents.inbox import Sender
 from retinue.assembly import App, Extras, open_app
+from retinue.engine.operations import Caller
 from retinue.engine.scheduling.schedules import NewSchedule
 from retinue.engine.warm import AgentPatch
 from retinue.errors import NotFoundError, RetinueError
@@ -125,6 +126,15 @@ class Desk:
     async def _provide(self, request: dict[str, Any]) -> object:
         return await self._app.engine.variables.provide(
             OWNER, request["agent"], request["request"], request["values"]
+        )
+
+    async def _operate(self, request: dict[str, Any]) -> object:
+        return await self._app.engine.operations.call(
+            Caller(owner=OWNER),
+            request["plugin"],
+            request["operation"],
+            request["arguments"],
+            key=request["key"],
         )
 
     async def _at_work(self, request: dict[str, Any]) -> object:

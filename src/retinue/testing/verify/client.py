@@ -62,6 +62,7 @@ class Log:
     names: dict[str, str] = field(default_factory=dict[str, str])
     deleted: list[str] = field(default_factory=list[str])
     schedules: list[str] = field(default_factory=list[str])
+    seen: dict[str, Any] = field(default_factory=dict[str, Any])  # what it looked up at the end
     open_at_the_end: dict[str, int] = field(default_factory=dict[str, int])
     deaths: int = 0
 

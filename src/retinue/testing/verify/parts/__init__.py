@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 
 from retinue.testing.verify.part import Part
+from retinue.testing.verify.parts.artifacts import ARTIFACTS
 from retinue.testing.verify.parts.delegation import DELEGATION, WITHDRAWAL
 from retinue.testing.verify.parts.hooks import HOOKING
 from retinue.testing.verify.parts.messages import MESSAGES
@@ -27,6 +28,7 @@ PARTS: Mapping[str, Part] = {
         VARIABLES,
         SUB_PROMPTS,
         HOOKING,
+        ARTIFACTS,
     )
 }
 
