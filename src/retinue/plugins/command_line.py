@@ -7,7 +7,7 @@ import argparse
 import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, NoReturn
+from typing import Any, NamedTuple, NoReturn
 
 Schema = Mapping[str, Any]
 
@@ -27,6 +27,23 @@ class Parsed:
     operation: str
     arguments: Mapping[str, Any]
     options: Mapping[str, Any] = field(default_factory=dict[str, Any])
+
+
+class Option(NamedTuple):
+    """What documentation tells of an option."""
+
+    flag: str
+    takes: str
+    text: str
+    is_required: bool
+    is_repeated: bool
+
+    @property
+    def usage(self) -> str:
+        """How it is typed, in Markdown."""
+        if not self.takes:
+            return f"`{self.flag}` or `--no-{self.flag.removeprefix('--')}`"
+        return f"`{self.flag} {self.takes}`"
 
 
 class _Parser(argparse.ArgumentParser):
@@ -74,16 +91,23 @@ def parse(parser: argparse.ArgumentParser, arguments: Sequence[str]) -> Parsed:
     )
 
 
-def options_of(operation: Mapping[str, Any]) -> Sequence[tuple[str, str, str, bool]]:
-    """Flag, what it takes, what it is for, and whether it must be given, for documentation."""
+def options_of(operation: Mapping[str, Any]) -> Sequence[Option]:
+    """The options of an operation, for documentation."""
     schema: Schema = operation["parameters"]
-    required = schema.get("required", ())
-    told: list[tuple[str, str, str, bool]] = []
+    required, definitions = schema.get("required", ()), schema.get("$defs", {})
+    told: list[Option] = []
     for name, described in schema.get("properties", {}).items():
-        plain = _resolved(described, schema.get("$defs", {}))
-        takes = _takes(plain, schema.get("$defs", {}))
+        plain = _resolved(described, definitions)
         text = str(described.get("description") or plain.get("description") or "")
-        told.append((flag_of(name), takes, " ".join(text.split()), name in required))
+        told.append(
+            Option(
+                flag=flag_of(name),
+                takes=_takes(plain, definitions),
+                text=" ".join(text.split()),
+                is_required=name in required,
+                is_repeated=_item(plain, definitions) is not None,
+            )
+        )
     return told
 
 
@@ -141,7 +165,7 @@ def _takes(schema: Schema, definitions: Schema) -> str:
     if choices and all(isinstance(one, str) for one in choices):
         return "{" + ",".join(choices) + "}"
     if kind == "boolean":
-        return "yes/no"
+        return ""
     if kind in _SCALARS:
         return {"string": "TEXT", "integer": "NUMBER", "number": "NUMBER"}[kind]
     item = _item(schema, definitions)

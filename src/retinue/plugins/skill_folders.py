@@ -137,10 +137,11 @@ def _section(plugin: Plugin, operation: Operation) -> Sequence[str]:
     options = options_of(_operation(operation))
     if options:
         lines.append("")
-    for flag, takes, text, is_required in options:
-        needed = ", required" if is_required else ""
-        about = f": {text}" if text else ""
-        lines.append(f"- `{flag} {takes}`{needed}{about}")
+    for option in options:
+        needed = ", required" if option.is_required else ""
+        repeated = ", once for each" if option.is_repeated else ""
+        about = f": {option.text}" if option.text else ""
+        lines.append(f"- {option.usage}{needed}{repeated}{about}")
     return lines
 
 

@@ -108,12 +108,13 @@ def test_help_tells_types_defaults_and_texts(capsys: pytest.CaptureFixture[str])
 
 
 def test_documentation_says_the_same() -> None:
-    told = {flag: (takes, needed) for flag, takes, _, needed in options_of(PLUGIN["operations"][0])}
-    assert told["--text"] == ("TEXT", True)
-    assert told["--sizes"] == ("NUMBER", False)
-    assert told["--mode"] == ("{fast,slow}", False)
-    assert told["--place"] == ("JSON", False)
-    assert told["--is-dry"] == ("yes/no", False)
+    told = {option.flag: option for option in options_of(PLUGIN["operations"][0])}
+    assert told["--text"] == ("--text", "TEXT", "What is painted.", True, False)
+    assert told["--sizes"] == ("--sizes", "NUMBER", "", False, True)
+    assert told["--mode"].takes == "{fast,slow}"
+    assert told["--place"].takes == "JSON"
+    assert told["--text"].usage == "`--text TEXT`"
+    assert told["--is-dry"].usage == "`--is-dry` or `--no-is-dry`"
 
 
 def test_results_are_printed_as_text_or_as_json() -> None:
