@@ -255,3 +255,32 @@ def test_keys_are_not_given_away(project: Path) -> None:
     assert warned["warnings"] == [
         "agents: the env of 'plain' has a value for SHOP_TOKEN, which is packed"
     ]
+
+
+def test_doctor_tells_what_a_package_still_needs(project: Path, tmp_path: Path) -> None:
+    target = packed_into(project, empty(tmp_path / "other"))
+    manifest = target / "packages" / "asset-studio" / "retinue-package.toml"
+    needs = 'models = ["nobody:nothing"]\nvariables = ["SHOP_KEY"]\npython = ["no-such-thing>=2"]'
+    text = manifest.read_text()
+    manifest.write_text(f"{text[: text.index('[needs]')]}[needs]\n{needs}\n")
+    told = look("doctor", project=target).out
+    assert "uses variables that have no value: SHOP_KEY" in told
+    assert "needs distributions that are not installed: no-such-thing>=2" in told
+    assert "needs the model nobody:nothing" in told
+    assert retinue("env", "set", "SHOP_KEY", project=target, stdin="a key").code == 0
+    assert "SHOP_KEY" not in look("doctor", project=target).out
+
+
+def test_a_definition_is_drawn_as_a_tree(project: Path) -> None:
+    drawn = look("definitions", "producer", project=project)
+    assert drawn.code == 0
+    lines = [line.strip() for line in drawn.out.splitlines()]
+    assert lines[0].startswith("producer  ai_human")
+    assert "hook deepen" in drawn.out
+    pair = next(line for line in lines if line.startswith("review_pair  dual_ai"))
+    assert "at most 4 turns" in pair
+    assert "ends the run with approve" in lines
+    assert lines.index("prompt reviewer") > lines.index("prompt worker") > lines.index(pair)
+    assert look("definitions", "producer", "--json", project=project).json()["definitions"]
+    missing = look("definitions", "nobody", project=project)
+    assert (missing.code, "nobody" in missing.err) == (1, True)

@@ -16,6 +16,7 @@ from retinue.messages import AnyRecord, FileReference
 from retinue.models.port import Models
 
 if TYPE_CHECKING:
+    from retinue.definitions.graph import Graph
     from retinue.engine.prompting.viewing import ContextView
 
 GENERATIONS_SHOWN = 8
@@ -219,6 +220,10 @@ class Client(Protocol):
         ...
 
     async def definitions(self) -> Definitions: ...
+
+    async def graph(self, definition: str) -> "Graph":
+        """Everything that a definition leads to."""
+        ...
 
     async def agents(
         self,

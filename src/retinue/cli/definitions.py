@@ -1,6 +1,8 @@
 """`retinue definitions`: what agents can be made from, and which files do not load."""
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated
+
+import typer
 
 from retinue.cli.connecting import run_with_client
 from retinue.cli.options import Common
@@ -13,10 +15,18 @@ _DESCRIPTION = 120
 _WIDE = 90  # columns, from where on there is room for descriptions
 
 
-def definitions(common: Common) -> int:
-    """List definitions; exits 1 when a file does not load."""
+def definitions(
+    common: Common,
+    name: Annotated[
+        str | None, typer.Argument(help="Show this one as a tree: sides, prompts, tools, agents.")
+    ] = None,
+) -> int:
+    """List definitions, or draw one; exits 1 when a file does not load."""
 
     async def work(client: "Client") -> int:
+        if name is not None:
+            await _draw(client, name, is_json=common.is_json)
+            return 0
         found = await client.definitions()
         if common.is_json:
             print_json(found)
@@ -25,6 +35,17 @@ def definitions(common: Common) -> int:
         return 1 if any(problem.is_error for problem in found.problems) else 0
 
     return run_with_client(common.project, work)
+
+
+async def _draw(client: "Client", name: str, *, is_json: bool) -> None:
+    from retinue.cli.definition_tree import definition_lines
+
+    graph = await client.graph(name)
+    if is_json:
+        print_json(graph)
+        return
+    for line in definition_lines(graph):
+        say(line)
 
 
 def _print(found: "Definitions") -> None:

@@ -46,6 +46,7 @@ from retinue.stores.port import AgentQuery
 
 if TYPE_CHECKING:
     from retinue.definitions.definition import Definition
+    from retinue.definitions.graph import Graph
     from retinue.engine.engine import Engine
     from retinue.engine.prompting.viewing import ContextView
     from retinue.events import AgentView, Event, RequestView, ScheduleView, SlotView
@@ -90,6 +91,12 @@ class LocalClient:
             definitions=[_definition_view(one, default) for one in catalog.definitions()],
             problems=problems_of(self._engine),
         )
+
+    async def graph(self, definition: str) -> "Graph":
+        from retinue.definitions.graph import graph_of
+
+        catalog = self._engine.catalog
+        return graph_of(catalog, catalog.definition(definition))
 
     def _default_name(self) -> str:
         try:

@@ -43,6 +43,7 @@ from retinue.events import (
 from retinue.messages import FileReference, decode_record
 
 if TYPE_CHECKING:
+    from retinue.definitions.graph import Graph
     from retinue.messages import AnyRecord
 
 T = TypeVar("T")
@@ -149,6 +150,11 @@ class RemoteClient:
 
     async def definitions(self) -> Definitions:
         return await self._get("/api/definitions", Definitions)
+
+    async def graph(self, definition: str) -> "Graph":
+        from retinue.definitions.graph import Graph
+
+        return await self._get(f"/api/definitions/{quote(definition)}/graph", Graph)
 
     async def agents(
         self,

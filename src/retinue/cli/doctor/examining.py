@@ -7,6 +7,7 @@ from retinue.cli.connecting import connected, find_server, require_project
 from retinue.cli.doctor.finding import Finding, fail, ok, warn
 from retinue.cli.doctor.machine import disk, permissions, sandbox, web_app
 from retinue.cli.doctor.models import models
+from retinue.cli.doctor.packages import packages
 from retinue.cli.doctor.stored import definitions, mirror, store, variables
 from retinue.cli.options import environment
 from retinue.errors import RetinueError, StoreDamagedError
@@ -90,6 +91,7 @@ async def _opened(project: Path, settings: Settings, *, is_online: bool) -> list
                 *await variables(client),
                 *await definitions(client, told={finding.text for finding in of_models}),
                 *of_models,
+                *await packages(settings, client),
             ]
     except StoreDamagedError as error:
         advice = "`retinue serve --rebuild` sets it aside and rebuilds it from the agents' folders"

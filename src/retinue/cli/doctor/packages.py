@@ -1,0 +1,80 @@
+"""Packages: whether the project brings what each of them says it needs."""
+
+import asyncio
+import re
+from collections.abc import AsyncIterator, Iterator, Sequence
+from importlib.metadata import PackageNotFoundError, distribution
+
+from retinue.cli.client import Client
+from retinue.cli.doctor.finding import Finding, fail, ok, warn
+from retinue.clock import SystemClock
+from retinue.definitions.catalog import Catalog
+from retinue.definitions.installed import installed_packages
+from retinue.definitions.shelf import Package, Shelf
+from retinue.errors import RetinueError
+from retinue.models.port import Models
+from retinue.settings import Settings
+
+_DISTRIBUTION = re.compile(r"[A-Za-z0-9._-]+")
+
+
+async def packages(settings: Settings, client: Client) -> list[Finding]:
+    """Look at models, variables and distributions that packages do not bring along."""
+    shelf = await asyncio.to_thread(lambda: Shelf(settings.project_dir, installed_packages()))
+    found = shelf.look().packages
+    if not found:
+        return []
+    catalog = await asyncio.to_thread(
+        lambda: Catalog(settings.project_dir, SystemClock(), shelf=shelf)
+    )
+    values = {one.name for one in await client.variables(None)} | set(settings.env)
+    return [
+        finding
+        for package in found
+        for finding in await _needs(package, client.models, values | _own(package, catalog))
+    ]
+
+
+def _own(package: Package, catalog: Catalog) -> set[str]:
+    """Variables that its files give values to, and those that only switch entries on."""
+    found: set[str] = set()
+    for definition in catalog.everything():
+        if definition.home is not None and definition.home.package == package.name:
+            found |= set(definition.env)
+            for _, side in definition.sides():
+                found |= {*side.prompt.env, *side.prompt.gates}
+    return found
+
+
+async def _needs(package: Package, models: Models | None, values: set[str]) -> list[Finding]:
+    name, needs = f"{package.name} {package.manifest.version}", package.manifest.needs
+    found: list[Finding] = []
+    missing = [variable for variable in needs.variables if variable not in values]
+    if missing:
+        text = f"{name} uses variables that have no value: {', '.join(missing)}"
+        advice = f"`retinue env set {missing[0]}`, unless each agent is given its own"
+        found.append(warn("packages", text, advice))
+    absent = list(_absent(needs.python))
+    if absent:
+        text = f"{name} needs distributions that are not installed: {', '.join(absent)}"
+        found.append(fail("packages", text, f"pip install {' '.join(absent)}"))
+    if models is not None:
+        found += [finding async for finding in _unknown(name, needs.models, models)]
+    return found or [ok("packages", f"{name} has what it needs")]
+
+
+async def _unknown(name: str, needed: Sequence[str], models: Models) -> AsyncIterator[Finding]:
+    for model in needed:
+        try:
+            await models.get(model)
+        except RetinueError as error:
+            yield fail("packages", f"{name} needs the model {model}: {error.message}")
+
+
+def _absent(requirements: Sequence[str]) -> Iterator[str]:
+    for requirement in requirements:
+        named = _DISTRIBUTION.match(requirement)
+        try:
+            distribution(named[0] if named is not None else requirement)
+        except PackageNotFoundError:
+            yield requirement
