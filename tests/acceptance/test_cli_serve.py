@@ -106,6 +106,15 @@ def test_a_taken_port_is_one_clear_line(project: Path) -> None:
     assert len(done.err.splitlines()) == 1
 
 
+def test_a_taken_port_leaves_an_empty_directory_as_it_was(tmp_path: Path) -> None:
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        taken.listen()
+        port = str(taken.getsockname()[1])
+        assert retinue("serve", "--port", port, project=tmp_path).code == 1
+    assert list(tmp_path.iterdir()) == []
+
+
 def test_a_data_directory_that_somebody_holds_is_refused_with_the_pid(project: Path) -> None:
     data = project / ".retinue"
     data.mkdir(mode=0o700)

@@ -43,7 +43,9 @@ GROUPS: Mapping[str, Mapping[str, Command]] = {
         "agents": Command("agents:agents", "list agents"),
         "show": Command("agents:show", "show one agent"),
         "history": Command("history:history", "print an agent's history"),
-        "definitions": Command("definitions:definitions", "list definitions and load problems, or draw one"),
+        "definitions": Command(
+            "definitions:definitions", "list definitions and load problems, or draw one"
+        ),
         "plugins": Command("plugins:plugins", "list plugins and their operations"),
         "skills": Command("skills:skills", "list skills and what does not load"),
         "usage": Command("usage:usage", "sum up tokens and their cost"),

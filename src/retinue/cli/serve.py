@@ -53,7 +53,6 @@ async def _serve(
     from retinue.settings import load_settings
 
     make_project_directory(common.project)
-    _begin_project(common.project)
     _refuse_second_server(common.project)
     settings = load_settings(common.project, environment())
     for warning in settings.warnings:
@@ -63,6 +62,7 @@ async def _serve(
     check_bind(host, None if chosen is None else chosen.reveal())
     sockets = bind(host, settings.server.port if port is None else port)
     try:
+        _begin_project(common.project)  # now that nothing is in its way
         async with _opened(common.project, is_rebuilding=is_rebuilding) as app:
             web = _web_app(app, host)
             link = _login_link(web, address_of(sockets, host))

@@ -43,6 +43,9 @@ class Holder(Protocol):
     @property
     def state(self) -> AgentState: ...
 
+    @property
+    def kind(self) -> str: ...
+
 
 class Seal(Protocol):
     """Encrypts values for one place each, with a key that is kept apart from them."""

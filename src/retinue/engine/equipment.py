@@ -69,7 +69,7 @@ class Equipment:
     def plan(self, warm: Warm) -> Plan:
         side: SideName = warm.state.turn.side if warm.state.turn is not None else "side_a"
         plan = self._planner.plan(warm.definition, side, self.tools)
-        if plan.gates or warm.state.children:
+        if plan.gates or warm.state.children or warm.kind == "swarm":
             plan = self._suited(plan, warm, side)
         if plan.variables or (plan.arguments and warm.state.arguments):
             texts = self._texts(warm, plan) if plan.variables else None
@@ -84,6 +84,7 @@ class Equipment:
         case = Case(
             on=variables.on(plan.gates),
             has_children=any(e.is_addressable and e.side == side for e in holder.state.children),
+            is_swarm=holder.kind == "swarm",
         )
         return plan if case == USUAL else self._planner.plan_for(plan, side, self.tools, case)
 

@@ -188,3 +188,16 @@ async def test_a_swarm_has_one_agent_for_each_contact_and_answers_only_that(
     await kit.ask(desks[0], "stray")
     assert "only to the agent that contacted it" in await result(kit, desks[0])
     assert "system psst" not in await kit.kinds(two)
+    assert "Available agents" in script.systems[one.id]
+    assert "Available agents" not in script.systems[desks[0].id]
+
+
+async def test_whoever_asks_a_permanent_agent_is_told_how_to_write_to_it(start: Start) -> None:
+    script = Script(make=creates("Ada"), ask=does("agents_message", agentId="ada", content="hi"))
+    kit = await start(script, collaborates=True)
+    maker = await kit.agent()
+    await kit.ask(maker, "make")
+    (made,) = await permanent(kit, owner=maker)
+    await kit.ask(maker, "ask")
+    told = await result(kit, maker)
+    assert f"write to it with send_agent_message and agentId {made.id}" in told

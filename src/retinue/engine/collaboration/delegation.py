@@ -12,8 +12,10 @@ from retinue.engine.admission import checked_text
 from retinue.engine.collaboration.chains import extended, refuse_circle
 from retinue.engine.collaboration.services import Services, call_of
 from retinue.engine.collaboration.sessions import DEFAULT, Session, resolve
-from retinue.engine.peers import contact_of, peers_of, reachable, refuse_swarm
+from retinue.engine.peers import contact_of, may_know, peers_of, reachable, refuse_swarm
+from retinue.engine.roster import permanent_agents
 from retinue.engine.tooling import CallContext
+from retinue.errors import RefusedError
 from retinue.ids import ItemId, new_item_id
 from retinue.stores.port import NewItem, Post
 from retinue.tools.function import FunctionTool, tool
@@ -66,7 +68,10 @@ def delegation_tools(services: Services) -> list[FunctionTool[..., Any]]:
         me = services.catalog.definition(ctx.definition)
         refuse_circle(call, services.catalog.key(me, agentId))
         await refuse_swarm(services.store, call)
-        target = reachable(services.catalog, ctx.definition, agentId)
+        try:
+            target = reachable(services.catalog, ctx.definition, agentId)
+        except RefusedError as error:
+            raise await _hinted(services, call, agentId, error) from None
         trail = extended(call, target.name, services.limits)
         chosen = await resolve(services, call, target.name, session.strip())
         item = _request(call, content, trail, mode, chosen)
@@ -130,3 +135,19 @@ def _timed_out(chosen: Session, item: ItemId, seconds: float) -> str:
         ),
     }
     return msgspec.json.encode(result).decode()
+
+
+async def _hinted(
+    services: Services, call: CallContext, name: str, error: RefusedError
+) -> RefusedError:
+    """Say how a permanent agent of that name is written to, as far as the caller may know it."""
+    wanted = name.strip().casefold()
+    for one in await permanent_agents(services.store, call.owner):
+        if wanted in (one.name.casefold(), one.id) and may_know(
+            services.catalog, call.definition, one.definition
+        ):
+            return RefusedError(
+                f"{one.name} is a permanent agent, which goes on with the conversation it has: "
+                f"write to it with send_agent_message and agentId {one.id}"
+            )
+    return error

@@ -78,6 +78,8 @@ class Case:
     """variables that switch entries on; usually none does"""
     has_children: bool = False
     """whether it has subagents to write to, whoever began them"""
+    is_swarm: bool = False
+    """whether nobody but its contact can be reached, so that it is told of nobody else"""
 
 
 USUAL = Case()
@@ -190,7 +192,8 @@ class Planner:
             if each in READING
         )
         variables = _varying(definition, prompt)
-        peers = peers_of(definition, catalog) if MESSAGE_TOOL in shown else ()
+        tells_peers = MESSAGE_TOOL in shown and not case.is_swarm
+        peers = peers_of(definition, catalog) if tells_peers else ()
         unset = {one.name: "" for one in variables}
         sections = sections_of(
             base_section(definition, rendered(definition, prompt, unset)),
