@@ -14,7 +14,7 @@ from retinue.agents.descriptor import (
 )
 from retinue.agents.inbox import ItemBody, Route, Sender
 from retinue.errors import UsageError
-from retinue.ids import new_item_id
+from retinue.ids import ItemId, new_item_id
 from retinue.messages import FileReference, clean_text
 from retinue.settings import Settings
 from retinue.stores.port import NewItem
@@ -82,6 +82,12 @@ def new_message(
         dedupe_key=clean_text(key) if key is not None else None,
         digest=digest_of(body, silent=silent) if key is not None else "",
     )
+
+
+def new_withdrawal(about: ItemId, sender: Sender, at: datetime) -> NewItem:
+    """Ask for an item to be cancelled, if it is not done with yet."""
+    body = ItemBody(text="", sender=sender, about=about)
+    return NewItem(id=new_item_id(), kind="withdrawal", body=body, admitted_at=at)
 
 
 def digest_of(body: ItemBody, *, silent: bool) -> str:

@@ -27,14 +27,19 @@ def withdrawn(draft: Draft, warm: Warm, withdrawals: Sequence[Item]) -> None:
         if kept:
             turn = structs.replace(turn, items=kept)
         else:
-            close_calls(draft, warm, "cancelled", "Withdrawn by the agent that asked for it.")
-            text = "Withdrawn by the agent that asked for it."
+            text = _withdrawn_by(withdrawals)
+            close_calls(draft, warm, "cancelled", text)
             seq = draft.add(NoteRecord(code="withdrawn", text=text)).seq
             turn = None
         draft.state = structs.replace(draft.state, turn=turn, updated_at=draft.at)
     draft.fates += [_cancelled(item, WITHDRAWN) for item in queued]
     draft.fates += [_cancelled(item, WITHDRAWN, seq) for item in running]
     draft.fates += [FateChange(item_id=item.id, fate="answered") for item in withdrawals]
+
+
+def _withdrawn_by(withdrawals: Sequence[Item]) -> str:
+    is_by_people = any(item.body.sender.type == "user" for item in withdrawals)
+    return f"Withdrawn by the {'person' if is_by_people else 'agent'} that asked for it."
 
 
 def ended(draft: Draft, warm: Warm, reason: str, children: Iterable[Agent]) -> None:

@@ -14,7 +14,7 @@ from retinue.agents.fate import is_final
 from retinue.agents.inbox import Item, Sender
 from retinue.engine import wiring
 from retinue.engine.actions import CONTROLS
-from retinue.engine.admission import checked_text, new_message
+from retinue.engine.admission import checked_text, new_message, new_withdrawal
 from retinue.engine.arriving import Arrivals
 from retinue.engine.chats import Chats
 from retinue.engine.delivery import Outbox
@@ -264,6 +264,16 @@ class Engine:
         warm = self._warm.get(target) if isinstance(target, str) and offset is None else None
         receipt = await self._arrivals.offer(warm, priority_of(warm), post) if warm else None
         return receipt or await self.store.admit(post, offset=offset)
+
+    async def withdraw(self, owner: OwnerId, item_id: ItemId) -> bool:
+        """Take back a message that waits in its queue; False when it does not wait any more."""
+        item = (await self.outcome(owner, item_id)).item
+        if item.fate != "queued":
+            return False
+        by = Sender(type="user", id=owner)
+        withdrawal = new_withdrawal(item_id, by, self._clock.now())
+        await self.store.admit(Post(to=item.agent_id, item=withdrawal, owner=owner))
+        return True
 
     async def outcome(self, owner: OwnerId, item_id: ItemId, *, wait_seconds: float = 0) -> Outcome:
         """What became of an item, waiting for its end at most that long."""

@@ -5,13 +5,14 @@ from collections.abc import Callable, Iterable, Sequence
 from msgspec import structs
 
 from retinue.agents.fate import WaitReason
-from retinue.agents.inbox import Item, ItemBody, Sender
+from retinue.agents.inbox import Item, Sender
 from retinue.agents.state import Suspension, Turn
+from retinue.engine.admission import new_withdrawal
 from retinue.engine.tooling import closing
 from retinue.engine.warm import Draft, Warm
-from retinue.ids import CallId, new_item_id
+from retinue.ids import CallId
 from retinue.messages import CallPart, ToolRecord
-from retinue.stores.port import FateChange, NewItem, Post
+from retinue.stores.port import FateChange, Post
 from retinue.stores.request_port import Voiding
 from retinue.tools.port import Pending
 
@@ -106,14 +107,8 @@ def release(draft: Draft, warm: Warm, reason: str) -> None:
         draft.state = structs.replace(draft.state, unwanted=unwanted)
     for suspension in turn.suspended:
         if suspension.agent_id is not None and suspension.item is not None:
-            item = NewItem(
-                id=new_item_id(),
-                kind="withdrawal",
-                body=ItemBody(
-                    text="", sender=Sender(type="agent", id=warm.id), about=suspension.item
-                ),
-                admitted_at=draft.at,
-            )
+            sender = Sender(type="agent", id=warm.id)
+            item = new_withdrawal(suspension.item, sender, draft.at)
             draft.posts.append(
                 Post(to=suspension.agent_id, item=item, owner=warm.owner, is_optional=True)
             )

@@ -153,6 +153,14 @@ export const api = {
 
   send: (id: string, message: { content: string; attachments?: string[]; key: string }) =>
     json<unknown>("POST", `${agentPath(id)}/messages`, message),
+  /** Take back a message that waits; false when it waits no more. */
+  withdraw: async (id: string, message: string): Promise<boolean> => {
+    const response = await request(
+      "DELETE",
+      `${agentPath(id)}/messages/${encodeURIComponent(message)}`,
+    );
+    return ((await response.json()) as { applied: boolean }).applied;
+  },
   openItems: (id: string) => json<{ items: ItemView[] }>("GET", `${agentPath(id)}/messages`),
   history: (id: string, page: { before?: number; after?: number; limit: number }) =>
     json<HistoryPage>("GET", `${agentPath(id)}/history${query(page)}`),

@@ -19,6 +19,7 @@ from retinue.server.errors import too_large
 from retinue.server.live import cancelled
 from retinue.server.wire import (
     Admission,
+    CommandAnswer,
     MessageAnswer,
     MessageList,
     NewMessage,
@@ -120,6 +121,15 @@ async def read(call: Call[WaitQuery, Nothing]) -> Response:
     return answer(message_answer(outcome))
 
 
+async def withdraw(call: Plain) -> Response:
+    """Take back a message that still waits; the agent heeds it before anything else."""
+    item_id = _item_id(call.parameter("message_id"))
+    item = (await call.engine.outcome(call.owner, item_id)).item
+    if item.agent_id != call.agent_id:
+        raise NotFoundError(f"there is no message {item_id!r} of that agent")
+    return answer(CommandAnswer(applied=await call.engine.withdraw(call.owner, item_id)))
+
+
 async def _waited(call: Call[WaitQuery, Nothing], item_id: ItemId, wait: float) -> Outcome:
     """Wait for a final fate, unless the client goes away or the server does."""
     live = call.services.live
@@ -189,6 +199,16 @@ ENDPOINTS: list[AnyEndpoint] = [
         body=Nothing,
         answer=MessageAnswer,
         refuses=(404,),
+    ),
+    Endpoint(
+        method="DELETE",
+        path=f"{_MESSAGES}/{{message_id}}",
+        summary="Take back a message that waits in the queue; false when it waits no more",
+        run=withdraw,
+        query=Nothing,
+        body=Nothing,
+        answer=CommandAnswer,
+        refuses=(404, 410, 507),
     ),
     Endpoint(
         method="GET",
