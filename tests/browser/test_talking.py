@@ -160,3 +160,20 @@ def test_older_messages_come_while_scrolling_up(visit: Visit, house: House) -> N
     window.page.get_by_role("button", name="Jump to the end").click()
     expect(window.bubbles().last).to_have_text("hello 89")
     expect(window.bubbles().last).to_be_in_viewport()
+
+
+def test_a_queued_message_is_taken_back(visit: Visit, house: House) -> None:
+    window = visit()
+    window.begin()
+    window.say('call hold {"gate": "taken-back"}')
+    expect(window.call("hold")).to_contain_text("Running")
+    window.say("never mind")
+    waiting = window.bubbles().filter(has_text="never mind")
+    expect(waiting).to_contain_text("Queued: next")
+    waiting.get_by_role("button", name="Cancel").click()
+    expect(waiting).to_contain_text("Cancelling")
+    house.open_gate("taken-back")
+    expect(waiting).to_have_count(0)
+    window.rests()
+    expect(window.bubbles()).to_have_count(1)
+    assert window.trouble == []

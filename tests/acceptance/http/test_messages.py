@@ -242,3 +242,24 @@ async def test_an_attribute_s_name_that_would_have_to_be_changed_is_refused(door
     )
     assert answer.status_code == 400
     assert answer.json()["error"]["details"] == {"field": "attributes.a\ufffd"}
+
+
+async def test_a_message_that_waits_is_taken_back_and_one_that_runs_is_not(door: Door) -> None:
+    agent = await door.new_agent()
+    door.script.released.clear()
+    door.script.holding.clear()
+    running = await door.say(agent, "hold")
+    await door.script.holding.wait()
+    waiting = await door.say(agent, "never mind")
+    path = f"/api/agents/{agent}/messages"
+    assert (await door.client.delete(f"{path}/{waiting['id']}")).json() == {"applied": True}
+    assert (await door.client.delete(f"{path}/{running['id']}")).json() == {"applied": False}
+    door.script.released.set()
+    assert (await door.outcome(agent, waiting["id"]))["fate"] == "cancelled"
+    assert (await door.outcome(agent, running["id"]))["fate"] == "answered"
+    records = (await door.client.get(f"/api/agents/{agent}/history")).json()["records"]
+    assert "never mind" not in str(records)
+    gone = await door.client.delete(
+        f"/api/agents/{await door.new_agent()}/messages/{running['id']}"
+    )
+    assert gone.status_code == 404
