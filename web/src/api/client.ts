@@ -22,6 +22,7 @@ import type {
   ScheduleChanges,
   ScheduleList,
   ScheduleView,
+  SkillList,
   UsageKey,
   UsageReport,
   VariableList,
@@ -228,6 +229,7 @@ export const api = {
     const body = { arguments: given, ...(key && { key }) };
     return (await json<{ result: T }>("POST", path, body)).result;
   },
+  skills: () => json<SkillList>("GET", "/api/skills"),
   plugins: () => json<PluginList>("GET", "/api/plugins"),
   upload: async (id: string, path: string, file: File): Promise<FileReference> => {
     const response = await request("PUT", fileUrl(id, path), { file });

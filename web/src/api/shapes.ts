@@ -33,6 +33,7 @@ export type {
   ScheduleChanges,
   ScheduleList,
   ScheduleView,
+  SkillList,
   SlotView,
   SystemRecord,
   TreeBranch,
