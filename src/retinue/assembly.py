@@ -30,6 +30,8 @@ from retinue.ids import LOCAL_OWNER, AgentId, OwnerId
 from retinue.models.port import Model
 from retinue.models.registry import ModelRegistry
 from retinue.packaging.project import Project
+from retinue.plugins.artifacts.desk import Desk
+from retinue.plugins.artifacts.due import DueLists
 from retinue.plugins.artifacts.plugins import artifact_plugins
 from retinue.plugins.port import Plugin, PluginSource
 from retinue.plugins.project import ProjectPlugins
@@ -180,7 +182,7 @@ async def _assembled(
     world = World(
         store=store,
         schedules=store.schedules,
-        probe=_probe(settings, store, trees),
+        probe=_probe(settings, store, trees, extras.clock),
         models=models,
         toolbox=toolbox,
         catalog=catalog,
@@ -230,7 +232,7 @@ def _environment(settings: Settings, store: SqliteStore) -> Environment:
     return Environment(store=store.variables, seal=seal, instance=settings.env)
 
 
-def _probe(settings: Settings, store: SqliteStore, trees: FileTrees) -> WatchProbe:
+def _probe(settings: Settings, store: SqliteStore, trees: FileTrees, clock: Clock) -> WatchProbe:
     async def grants(owner: OwnerId, agent_id: AgentId) -> Sequence[str]:
         return (await store.agent(owner, agent_id)).state.grants
 
@@ -240,6 +242,7 @@ def _probe(settings: Settings, store: SqliteStore, trees: FileTrees) -> WatchPro
         trees=trees,
         grants=grants,
         settings=settings.tools,
+        lists=DueLists(Desk(store.artifacts, zone_of(machine_zone())), clock),
     )
 
 

@@ -25,7 +25,7 @@ class DueItems(Protocol):
     """Lists with items that can be due."""
 
     async def due(self, owner: OwnerId, name: str) -> str:
-        """Tell the items of a list that are due, one a line. Raises `NotFoundError`."""
+        """Tell the open items of a list, one a line, and which are due. Raises `NotFoundError`."""
         ...
 
 
@@ -50,7 +50,7 @@ class WatchProbe:
         trees: FileTrees,
         grants: Grants,
         settings: ToolsSettings,
-        lists: DueItems | None = None,
+        lists: DueItems,
     ) -> None:
         self._project = project_dir
         self._data = data_dir
@@ -71,7 +71,7 @@ class WatchProbe:
         elif watch.url is not None:
             text = await self._page(watch.url, owner, agent_id)
         elif watch.list is not None:
-            text = await self._due(watch.list, owner)
+            text = await self._lists.due(owner, watch.list)
         else:
             raise UsageError("a watch needs one of file, command, url and list")
         return clean_text(text)
@@ -143,8 +143,3 @@ class WatchProbe:
         if "html" in fetched.headers.get("content-type", ""):
             return await in_thread(lambda: html_text(text, fetched.url), name="read HTML")
         return text
-
-    async def _due(self, name: str, owner: OwnerId) -> str:
-        if self._lists is None:
-            raise UsageError("lists are not available yet: watch a file, a command or a url")
-        return await self._lists.due(owner, name)

@@ -69,7 +69,7 @@ async def test_the_same_key_makes_one_schedule(door: Door) -> None:
         ({"at": "18:30"}, "either cron"),
         ({"cron": None}, "either cron"),
         ({"watch": {"file": "gone.md"}}, "no file 'gone.md' in the project"),
-        ({"watch": {"list": "todo"}}, "lists are not available yet"),
+        ({"watch": {"list": "todo"}}, "no list 'todo'"),
         ({"watch": {}}, "give one of"),
         ({"definition": "nobody"}, "nobody"),
         ({"colour": "red"}, "colour"),

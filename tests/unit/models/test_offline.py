@@ -54,6 +54,8 @@ TOOLS = (
     spec("agents_message", "agentId", "content", mode="string"),
     spec("notes_create", "content"),
     spec("search", "query", limit="integer"),
+    spec("lists_item_update", "item", list="string", title="string", completed="boolean"),
+    spec("views_query", "query", limit="integer"),
 )
 
 
@@ -146,6 +148,13 @@ async def words(*messages: ModelMessage | str, tools: Sequence[ToolSpec] = TOOLS
             "agents_message",
             {"agentId": "todo", "content": "plan my day"},
         ),
+        ("mark oat milk as done", "lists_item_update", {"item": "oat milk", "completed": True}),
+        (
+            "mark milk on my shopping list done",
+            "lists_item_update",
+            {"item": "milk", "list": "shopping", "completed": True},
+        ),
+        ("find oat milk", "views_query", {"query": "oat milk"}),
         ("remember that the key is here", "notes_create", {"content": "the key is here"}),
         ('call search {"query": "x", "limit": 3}', "search", {"query": "x", "limit": 3}),
         ("call search red shoes", "search", {"query": "red shoes"}),

@@ -19,6 +19,13 @@ async def no_grants(owner: OwnerId, agent_id: AgentId) -> Sequence[str]:
     return []
 
 
+class Lists:
+    """Lists of which each has one item."""
+
+    async def due(self, owner: OwnerId, name: str) -> str:
+        return f"- {name} of {owner}"
+
+
 @pytest.fixture
 def project(tmp_path: Path) -> Path:
     (tmp_path / ".retinue").mkdir(mode=0o700)
@@ -36,6 +43,7 @@ def probe(project: Path) -> WatchProbe:
         trees=FileTrees(project / ".retinue"),
         grants=no_grants,
         settings=ToolsSettings(),
+        lists=Lists(),
     )
 
 
@@ -69,9 +77,9 @@ async def test_an_agent_watches_pages_with_the_grant_only(probe: WatchProbe) -> 
         await probe.look(Watch(url="https://example.org"), owner=LOCAL_OWNER, agent_id=AGENT)
 
 
-async def test_lists_say_that_they_are_not_there_yet(probe: WatchProbe) -> None:
-    with pytest.raises(UsageError, match="lists are not available yet"):
-        await probe.look(Watch(list="todo"), owner=LOCAL_OWNER, agent_id=None)
+async def test_a_list_is_seen_as_its_owner_has_it(probe: WatchProbe) -> None:
+    seen = await probe.look(Watch(list="todo"), owner=LOCAL_OWNER, agent_id=None)
+    assert seen == "- todo of local"
 
 
 @pytest.mark.sandbox

@@ -11,6 +11,7 @@ from retinue.tools.port import ToolContext
 
 _COMMAND_TOOL = "shell"
 _URL_TOOL = "web_fetch"
+_LIST_TOOL = "lists_items_list"
 
 
 def check_watch(ctx: ToolContext, watch: Watch | None) -> None:
@@ -48,7 +49,9 @@ def check_own(ctx: ToolContext, schedule: Schedule) -> None:
 
 
 def _tool_of(watch: Watch) -> str | None:
-    """The tool that does the same as this watch; files and lists are the agent's own."""
+    """The tool that does the same as this watch; files are the agent's own."""
     if watch.command is not None:
         return _COMMAND_TOOL
+    if watch.list is not None:
+        return _LIST_TOOL
     return _URL_TOOL if watch.url is not None else None

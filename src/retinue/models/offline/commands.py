@@ -178,6 +178,13 @@ RULES: Sequence[Rule] = (
         r"lists_item_update",
     ),
     _rule(
+        "mark milk done",
+        r"mark (?P<done>.+?)(?: on (?:the |my )?(?P<list>[\w -]+?)(?: list)?)?"
+        r" (?:as )?(?:done|completed?|finished)",
+        r"lists_item_update",
+    ),
+    _rule("find milk", r"(?:find|search for|look for) (?P<text>.+)", r"views_query"),
+    _rule(
         "show my lists",
         r"(?:list|show)(?: me)?(?: all)?(?: the| my)? lists|what lists are there",
         r"lists_list",

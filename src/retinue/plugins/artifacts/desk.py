@@ -78,7 +78,10 @@ class Desk:
         self._zone = zone
 
     def present(self, ctx: OperationContext) -> Present:
-        return Present(ctx.clock.now(), self._zone)
+        return self.present_at(ctx.clock.now())
+
+    def present_at(self, now: datetime) -> Present:
+        return Present(now, self._zone)
 
     async def change(
         self, ctx: OperationContext, area: Area, action: str, plan: Plan, *, tries: int = _TRIES
@@ -133,6 +136,23 @@ class Desk:
                 raise NotFoundError(f"the list {list_id!r} has no item {name!r}")
             stored = titled[0]
         return _as(ListItem, stored)
+
+    async def item_anywhere(self, owner: OwnerId, name: str) -> Found[ListItem]:
+        """Find an item of any list; of several, none is meant."""
+        stored = await self.store.get(owner, ArtifactId(name))
+        if stored is not None and stored.list_id is not None:
+            return _as(ListItem, stored)
+        found = [
+            one
+            for list_id in await self.store.counts(owner)
+            for one in await self.store.named(owner, "item", name, list_id=list_id)
+        ]
+        if len(found) > 1:
+            places = ", ".join(sorted({one.list_id or "" for one in found}))
+            raise UsageError(f"several items are called {name!r}: say which list ({places})")
+        if not found:
+            raise NotFoundError(f"no list has an item {name!r}")
+        return _as(ListItem, found[0])
 
     async def lists(self, owner: OwnerId) -> Sequence[ItemList]:
         stored = await self.store.all(owner, "list")

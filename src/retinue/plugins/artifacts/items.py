@@ -72,12 +72,12 @@ class Items:
         return told | ({"more": f"only the first {limit} are shown"} if len(found) > limit else {})
 
     @operation(effect="pure", capabilities=READ)
-    async def item_get(self, ctx: OperationContext, list: str, item: str) -> dict[str, Any]:
+    async def item_get(self, ctx: OperationContext, item: str, list: str = "") -> dict[str, Any]:
         """Show one item.
 
         Args:
-            list: Its list's id or name.
             item: Its id or its whole title.
+            list: Its list's id or name; not needed where no other list has an item like it.
         """
         return {"item": shown((await self._item(ctx.owner, list, item)).stored)}
 
@@ -128,8 +128,8 @@ class Items:
     async def item_update(  # noqa: PLR0913  (its parameters are the schema)
         self,
         ctx: OperationContext,
-        list: str,
         item: str,
+        list: str = "",
         title: str | None = None,
         url: str | None = None,
         notes: str | None = None,
@@ -141,8 +141,8 @@ class Items:
         """Change an item, or mark it as completed; what is left out stays as it is.
 
         Args:
-            list: Its list's id or name.
             item: Its id or its whole title.
+            list: Its list's id or name; not needed where no other list has an item like it.
             title: A new title.
             url: A new address; an empty text takes it away.
             notes: New notes; an empty text takes them away.
@@ -153,8 +153,8 @@ class Items:
         """
 
         async def plan(now: datetime) -> Draft:
-            target = await self._desk.list(ctx.owner, list)
-            found = await self._desk.item(ctx.owner, target.one.id, item)
+            found = await self._item(ctx.owner, list, item)
+            target = await self._desk.list(ctx.owner, found.stored.list_id or "")
             one = found.one
             done_at = one.completed_at
             if completed is not None:
@@ -174,12 +174,12 @@ class Items:
         return outcome(await self._desk.change(ctx, "lists", "lists_item_update", plan))
 
     @operation(effect="keyed", capabilities=WRITE)
-    async def item_remove(self, ctx: OperationContext, list: str, item: str) -> dict[str, Any]:
+    async def item_remove(self, ctx: OperationContext, item: str, list: str = "") -> dict[str, Any]:
         """Remove an item; lists_undo brings it back.
 
         Args:
-            list: Its list's id or name.
             item: Its id or its whole title.
+            list: Its list's id or name; not needed where no other list has an item like it.
         """
 
         async def plan(_: datetime) -> Draft:
@@ -288,6 +288,8 @@ class Items:
         return outcome(await self._desk.change(ctx, "lists", "lists_item_copy", plan))
 
     async def _item(self, owner: OwnerId, list: str, item: str) -> Found[ListItem]:
+        if not list:
+            return await self._desk.item_anywhere(owner, item)
         found = await self._desk.list(owner, list)
         return await self._desk.item(owner, found.one.id, item)
 
