@@ -4,7 +4,7 @@ import asyncio
 import json
 import sqlite3
 from collections.abc import AsyncIterator
-from contextlib import closing
+from contextlib import closing, suppress
 from pathlib import Path
 
 import httpx2
@@ -17,8 +17,10 @@ from retinue.ids import LOCAL_OWNER, AgentId
 from retinue.messages import ToolRecord
 from retinue.models.port import ModelRequest
 from retinue.models.scripted import Answer, Call, Reply, ScriptedModel
+from retinue.plugins.skill_client import TOKEN_VARIABLE
 from retinue.tools.sandbox import Sandbox
 from tests.acceptance.http.support import SHELF, last_words
+from tests.waiting import eventually
 
 needs_sandbox = pytest.mark.skipif(
     (reason := asyncio.run(Sandbox().problem())) is not None,
@@ -80,12 +82,16 @@ class House:
         self.project = project
         self.agents: dict[str, AgentId] = {}
 
+    async def open_agent(self, definition: str) -> AgentId:
+        if definition not in self.agents:
+            agent = await self.app.engine.create(LOCAL_OWNER, definition)
+            self.agents[definition] = agent.id
+        return self.agents[definition]
+
     async def use(self, definition: str, words: str) -> ToolRecord:
         """Let an agent's model call a tool, and give its result."""
         engine = self.app.engine
-        if definition not in self.agents:
-            self.agents[definition] = (await engine.create(LOCAL_OWNER, definition)).id
-        agent_id = self.agents[definition]
+        agent_id = await self.open_agent(definition)
         receipt = await engine.post(LOCAL_OWNER, agent_id, words)
         await engine.outcome(LOCAL_OWNER, receipt.item.id, wait_seconds=50)
         records = await engine.store.history(LOCAL_OWNER, agent_id, after=0, limit=1000)
@@ -220,3 +226,24 @@ async def test_skills_of_the_project_are_read_within_the_lists(house: House) -> 
     assert "Dear Sir or Madam\nletters\nshelf\n" in shown
     assert "Read-only file system" in shown
     assert "secret" not in shown
+
+
+async def test_a_pass_stands_in_no_list_of_processes(house: House) -> None:
+    agent_id = await house.open_agent("clerk")
+    files = house.project / ".retinue" / "agents" / agent_id / "files"
+    words = f"touch runs; until [ -e seen ]; do sleep 0.05; done; echo ${{{TOKEN_VARIABLE}:+held}}"
+    running = asyncio.create_task(house.sh("clerk", words))
+    await eventually(lambda: (files / "runs").exists())
+    listed = _command_lines()
+    (files / "seen").touch()
+    assert (await running).strip() == "held"
+    assert any("bwrap" in line for line in listed)
+    assert not any(f"{TOKEN_VARIABLE}\0" in line for line in listed)  # set by an argument
+
+
+def _command_lines() -> list[str]:
+    lines: list[str] = []
+    for process in Path("/proc").glob("[0-9]*"):
+        with suppress(OSError):  # it has ended
+            lines.append((process / "cmdline").read_bytes().decode(errors="replace"))
+    return lines

@@ -52,7 +52,7 @@ class SandboxExtras:
 
     binds: Sequence[Bind] = ()
     variables: Mapping[str, str] = field(default_factory=dict[str, str])
-    """of its environment; other users of this machine see them while it runs"""
+    """of its environment; no other user of this machine sees them"""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -178,12 +178,12 @@ class Sandbox:
             await asyncio.to_thread(stage.give_folder)
             with stage.pipe() as (reading_end, writing_end):
                 process = await asyncio.create_subprocess_exec(
-                    *self._arguments(stage, has_network, hidden, variables or {}),
+                    *self._arguments(stage, has_network, hidden),
                     *("bash", "-c", command),
                     stdin=asyncio.subprocess.DEVNULL,
                     stdout=writing_end,
                     stderr=writing_end,
-                    env={"PATH": _PATH},
+                    env={**(variables or {}), "PATH": _PATH},  # the whole of it, inside too
                     start_new_session=True,
                 )
                 writing_end.close()
@@ -238,7 +238,6 @@ class Sandbox:
         stage: _Stage,
         has_network: bool,
         hidden: Sequence[str] = (),
-        variables: Mapping[str, str] | None = None,
     ) -> list[str]:
         limits = self.limits
         return [
@@ -254,10 +253,9 @@ class Sandbox:
             *("--size", str(limits.temporary_bytes), "--tmpfs", "/tmp"),
             *("--bind", str(stage.folder), "/work", *_more_binds(stage.binds, hidden)),
             *("--remount-ro", "/"),
-            *("--chdir", "/work", "--clearenv"),
+            *("--chdir", "/work"),
             *("--setenv", "PATH", "/usr/local/bin:/usr/bin:/bin"),
             *("--setenv", "HOME", "/work", "--setenv", "LANG", "C.UTF-8"),
-            *(word for pair in (variables or {}).items() for word in ("--setenv", *pair)),
             "--",
             # Inside, where the limit on processes counts those of the sandbox and no others.
             *("prlimit", f"--nproc={limits.processes}", f"--as={limits.memory_bytes}"),
