@@ -3,10 +3,12 @@
 from collections.abc import Callable
 from typing import Any
 
+import pytest
 from playwright.sync_api import Locator, expect
 
 from tests.browser.hostile import TEXTS
 from tests.browser.house import House
+from tests.browser.test_accessibility import complaints
 from tests.browser.window import Window
 
 Visit = Callable[..., Window]
@@ -246,3 +248,51 @@ def test_what_is_open_in_the_panel_goes_along_with_a_message_unseen(
     said = next(record["text"] for record in records if record["kind"] == "user")
     assert said.startswith("<context ") and said.endswith("\nhello")
     assert 'type="list"' in said and 'name="Parcels"' in said and item["id"] in said
+
+
+def test_what_changed_while_the_server_was_away_is_there_when_it_is_back(
+    visit: Visit, house: House
+) -> None:
+    keep(house, "lists", "create", name="Patience")
+    keep(house, "lists", "item-add", list="Patience", title="Before")
+    window = visit()
+    side = open_panel(window)
+    side.get_by_role("button", name="Patience").click()
+    expect(side.get_by_role("checkbox", name="Done: Before")).to_be_visible()
+    house.kill()
+    side.get_by_role("textbox", name="New item").fill("Lost?")
+    window.page.keyboard.press("Enter")
+    expect(window.page.get_by_text("It was not changed.")).to_be_visible()
+    expect(side.get_by_role("textbox", name="New item")).to_have_value("Lost?")
+    house.start()
+    keep(house, "lists", "item-add", list="Patience", title="After")
+    expect(side.get_by_role("checkbox", name="Done: After")).to_be_visible()
+    side.get_by_role("textbox", name="New item").press("Enter")
+    expect(side.get_by_role("checkbox", name="Done: Lost?")).to_be_visible()
+    expect(side.get_by_role("checkbox")).to_have_count(3)
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+def test_the_panel_has_no_serious_fault(visit: Visit, house: House, theme: str) -> None:
+    keep(house, "lists", "create", name=f"Seen {theme}", fields=[{"label": "Due", "type": "date"}])
+    keep(house, "lists", "item-add", list=f"Seen {theme}", title="Thing", tags=["one"])
+    keep(house, "notes", "create", title=f"Read {theme}", content="# Title\n\nWords.")
+    window = visit()
+    scheme = "dark" if theme == "dark" else "light"
+    window.page.emulate_media(color_scheme=scheme, reduced_motion="reduce")
+    side = open_panel(window)
+    faults = complaints(window.page)
+    side.get_by_role("button", name=f"Seen {theme}").click()
+    side.get_by_role("button", name="Thing").click()
+    expect(side.get_by_role("form", name="Change Thing")).to_be_visible()
+    faults += complaints(window.page)
+    side.get_by_role("button", name="All lists and notes").click()
+    side.get_by_role("button", name=f"Read {theme}").click()
+    side.get_by_role("button", name="Edit").click()
+    faults += complaints(window.page)
+    side.get_by_role("button", name="All lists and notes").click()
+    side.get_by_role("button", name="New query").click()
+    side.get_by_role("textbox", name="Query").fill("due > >")
+    expect(side.locator("mark")).to_be_visible()
+    faults += complaints(window.page)
+    assert faults == []

@@ -1,6 +1,6 @@
 /** What this person keeps beside the conversations, read when it is looked at and followed live. */
 
-import { api } from "../api/client";
+import { ApiError, api } from "../api/client";
 import type { ArtifactEvent } from "../api/shapes";
 import { freshKey } from "../state/keep";
 import { notices } from "../state/notices.svelte";
@@ -32,6 +32,8 @@ class Artifacts {
   /** Grows with every change: whoever shows a part reads it again. */
   changes = $state(0);
 
+  /** Keys of changes of which nobody knows whether they happened: tried again, they happen once. */
+  private readonly unsure = new Map<string, string>();
   private timer: ReturnType<typeof setTimeout> | undefined;
 
   constructor() {
@@ -103,12 +105,16 @@ class Artifacts {
     given: Arguments,
     label: string,
   ): Promise<T | null> {
+    const same = JSON.stringify([area, operation, given]);
+    const key = this.unsure.get(same) ?? freshKey();
+    this.unsure.delete(same);
     try {
-      const result = await api.operate<T & { change: string }>(area, operation, given, freshKey());
+      const result = await api.operate<T & { change: string }>(area, operation, given, key);
       this.lastOwn = { area, change: result.change, label };
       await this.read();
       return result;
     } catch (error) {
+      if (error instanceof ApiError && error.isUnreachable) this.unsure.set(same, key);
       notices.fail("It was not changed.", error);
       return null;
     }
