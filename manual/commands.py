@@ -38,8 +38,13 @@ async def commands_page(app: App) -> str:
 def _operation(plugin: Plugin, operation: Operation) -> str:
     described = {"parameters": operation.parameters}
     rows = [
-        (code(flag), takes, "yes" if is_required else "", about)
-        for flag, takes, about, is_required in options_of(described)
+        (
+            code(option.flag),
+            f"{option.takes}, again and again" if option.is_repeated else option.takes,
+            "yes" if option.is_required else "",
+            option.text,
+        )
+        for option in options_of(described)
     ]
     lines = [
         f"### `retinue {plugin.id} {operation.id}`",
