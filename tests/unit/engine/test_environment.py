@@ -27,6 +27,7 @@ class Somebody(Struct, frozen=True, kw_only=True):
     state: AgentState
     id: AgentId = AGENT
     owner: OwnerId = LOCAL_OWNER
+    kind: str = "user"
 
 
 async def variables_in(tmp_path: Path, *scopes: Scope, name: str = "KEY") -> Variables:
