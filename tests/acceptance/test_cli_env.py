@@ -73,3 +73,49 @@ def test_doctor_and_the_list_tell_of_values_that_cannot_be_read_any_more(project
     assert told.code == 1
     assert "your account: the value of SHOP_KEY cannot be read" in told.out
     assert "cannot be read" in look("env", project=project).out
+
+
+BOSS = {
+    "agents/boss.toml": 'name = "boss"\ndescription = "b"\nmodel = "offline"\n'
+    '[sideA]\nprompt = "boss"\n',
+    "agents/pair.toml": 'name = "pair"\ndescription = "p"\ntype = "dual_ai"\n'
+    'model = "offline"\nmaxSessionTurns = 2\nexposeAsTool = true\n'
+    '[sideA]\nprompt = "worker"\n[sideB]\nprompt = "worker"\n',
+    "prompts/boss.md": "---\ntools: [{name: pair, blocking: false}]\n---\nYou are the boss.",
+    "prompts/worker.md": "---\nvariables: [{name: PAIR_KEY, required: true, scoped: true}]\n"
+    "tools: []\n---\nYou work.",
+}
+
+
+def check_giving(project: Path) -> None:
+    assert (
+        look("send", "boss", 'call pair {"message": "draw"}', "--wait", project=project).code == 0
+    )
+    (request,) = look("permissions", "--json", project=project).json()["requests"]
+    lead = f"retinue env give {request['id']}"
+    assert lead in look("permissions", request["id"], project=project).out
+    assert lead in look("allow", request["id"], project=project).err
+    in_arguments = look("answer", request["id"], f"PAIR_KEY={VALUE}", project=project)
+    assert (in_arguments.code, lead in in_arguments.err) == (1, True)
+    give = ("env", "give", request["id"][-8:])
+    wrong = retinue(*give, project=project, stdin=f"{VALUE}\n")
+    assert "line 1: expected NAME=VALUE" in wrong.err and VALUE not in wrong.err
+    assert "still missing: PAIR_KEY" in retinue(*give, project=project, stdin="OTHER=x\n").err
+    done = retinue(*give, project=project, stdin=f"PAIR_KEY={VALUE}\n")
+    assert (done.code, done.err) == (0, ""), done.err
+    child = done.out.split()[-1]
+    assert look("show", child, "--json", project=project).json()["definition"] == "pair"
+    again = retinue("env", "give", request["id"], project=project, stdin=f"PAIR_KEY={VALUE}\n")
+    assert (again.code, "answered" in again.err) == (1, True)
+
+
+@pytest.mark.parametrize("is_served", [False, True])
+def test_a_waiting_subagent_is_given_its_values(project: Path, is_served: bool) -> None:
+    (project / "prompts").mkdir(exist_ok=True)
+    for name, text in BOSS.items():
+        (project / name).write_text(text)
+    if not is_served:
+        check_giving(project)
+        return
+    with serving(project):
+        check_giving(project)

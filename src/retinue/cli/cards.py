@@ -35,7 +35,7 @@ def card(request: RequestView, now: datetime) -> list[str]:
             f"  It expires {until} (asked {ago(request.created_at, now)}).",
         ]
         if request.kind == "variables":
-            lines.append("  Give the values in the web app, under Approvals.")
+            lines.append(f"  Give the values with: retinue env give {request.id}")
     else:
         lines.append(f"  {settled_line(request, now)}")
     return lines

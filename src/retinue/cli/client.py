@@ -323,6 +323,14 @@ class Client(Protocol):
 
     async def unset_variable(self, name: str, *, agent_id: str | None) -> None: ...
 
+    async def missing_variables(self, agent_id: str, request_id: str) -> Sequence[str]:
+        """The names of what a subagent of this agent waits for."""
+        ...
+
+    async def provide(self, agent_id: str, request_id: str, values: Mapping[str, str]) -> str:
+        """Give a waiting subagent its values and begin it; gives its id."""
+        ...
+
     async def plugins(self) -> Sequence[PluginView]: ...
 
     async def operate(

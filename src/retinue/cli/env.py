@@ -15,8 +15,9 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from retinue.cli.client import Client, VariableView
+    from retinue.events import RequestView
 
-Act = Literal["list", "set", "unset"]
+Act = Literal["list", "set", "unset", "give"]
 
 _WHERE = {
     "call": "the prompt's tool list",
@@ -31,18 +32,28 @@ _DESCRIPTION = 50
 
 def env(
     common: Common,
-    act: Annotated[Act, typer.Argument(help="list, set or unset.")] = "list",
-    name: Annotated[str | None, typer.Argument(help="The variable's name.")] = None,
+    act: Annotated[Act, typer.Argument(help="list, set, unset or give.")] = "list",
+    name: Annotated[
+        str | None,
+        typer.Argument(
+            help="The variable's name; for give, the request (its id or the end of it)."
+        ),
+    ] = None,
     agent: Annotated[
         str | None, typer.Option(metavar="AGENT", help="Of this agent; else of your account.")
     ] = None,
 ) -> None:
     """List variables, set one (its value is asked for, or read from the standard input), unset one.
 
+    `give REQUEST` asks for what a subagent waits for, and begins it; a pipe gives NAME=VALUE lines.
     Values are kept encrypted and are never shown again.
     """
     if act != "list" and name is None:
-        raise UsageError(f"which one? Write: retinue env {act} NAME")
+        what = "REQUEST" if act == "give" else "NAME"
+        raise UsageError(f"which one? Write: retinue env {act} {what}")
+    if act == "give":
+        _give(common, name or "")
+        return
     value = _value(name or "") if act == "set" else ""
 
     async def work(client: "Client") -> None:
@@ -72,6 +83,45 @@ def _value(name: str) -> str:
             f"there is no value: type it when asked, or pipe it in: retinue env set {name} < file"
         )
     return value
+
+
+def _give(common: Common, reference: str) -> None:
+    """Give a waiting subagent its values; nothing is held while they are typed."""
+
+    async def look(client: "Client") -> "tuple[RequestView, Sequence[str]]":
+        from retinue.cli.permissions import find_request
+
+        request = await find_request(client, reference)
+        if request.kind != "variables":
+            raise UsageError(f"it asks for no variables. See: retinue permissions {request.id}")
+        return request, await client.missing_variables(request.agent_id, request.id)
+
+    request, missing = run_with_client(common.project, look)
+    if sys.stdin.isatty():
+        values = {name: _value(name) for name in missing}
+    else:
+        values = _read_lines(sys.stdin.read())
+
+    async def give(client: "Client") -> str:
+        return await client.provide(request.agent_id, request.id, values)
+
+    child = run_with_client(common.project, give, needs_engine=True)
+    if common.is_json:
+        print_json({"applied": True, "agentId": child})
+    else:
+        say(f"The subagent begins: {child}")
+
+
+def _read_lines(text: str) -> dict[str, str]:
+    """Read NAME=VALUE lines; what is wrong is told by its number, never by its text."""
+    values: dict[str, str] = {}
+    for number, line in enumerate(text.splitlines(), 1):
+        name, equals, value = line.partition("=")
+        if line.strip() and not equals:
+            raise UsageError(f"line {number}: expected NAME=VALUE")
+        if equals:
+            values[name.strip()] = value
+    return values
 
 
 def _done(common: Common, text: str) -> None:

@@ -56,6 +56,7 @@ if TYPE_CHECKING:
     from retinue.problems import LoadProblem
 
 _FILES_LISTED = 1000
+_BY = f"{LOCAL_OWNER} (terminal)"
 
 
 class LocalClient:
@@ -276,7 +277,7 @@ class LocalClient:
             LOCAL_OWNER,
             RequestId(request_id),
             decision,
-            by=f"{LOCAL_OWNER} (terminal)",
+            by=_BY,
             note=note,
             values=values,
         )
@@ -315,6 +316,16 @@ class LocalClient:
             await office.unset_account(LOCAL_OWNER, name)
         else:
             await office.set_agent(LOCAL_OWNER, AgentId(agent_id), {name: None})
+
+    async def missing_variables(self, agent_id: str, request_id: str) -> Sequence[str]:
+        office = self._engine.variables
+        wanted = await office.request(LOCAL_OWNER, AgentId(agent_id), RequestId(request_id))
+        return wanted.missing
+
+    async def provide(self, agent_id: str, request_id: str, values: Mapping[str, str]) -> str:
+        office = self._engine.variables
+        parent, request = AgentId(agent_id), RequestId(request_id)
+        return await office.provide(LOCAL_OWNER, parent, request, values, by=_BY)
 
     # -- plugins
 

@@ -63,7 +63,7 @@ GROUPS: Mapping[str, Mapping[str, Command]] = {
         "allow": Command("permissions:allow", "allow what an agent asked"),
         "deny": Command("permissions:deny", "deny what an agent asked"),
         "answer": Command("permissions:answer", "answer an agent's question"),
-        "env": Command("env:env", "list, set and unset variables"),
+        "env": Command("env:env", "list, set, unset and give variables"),
     },
     "Keep": {
         "export": Command("transfer:export", "write agents to an archive"),

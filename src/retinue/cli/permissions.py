@@ -69,6 +69,7 @@ def answer(
         from retinue.cli.forms import values_of
 
         asked = await find_request(client, request)
+        _refuse_values(asked)
         filled = values_of(asked.fields, values)
         _told(await client.decide(asked.id, "allow", values=filled), is_json=common.is_json)
 
@@ -97,9 +98,21 @@ async def find_request(client: "Client", reference: str) -> "RequestView":
 def _decide(common: Common, reference: str, verdict: "Decision", note: str) -> None:
     async def work(client: "Client") -> None:
         asked = await find_request(client, reference)
+        if verdict == "allow":
+            _refuse_values(asked)
         _told(await client.decide(asked.id, verdict, note=note), is_json=common.is_json)
 
     run_with_client(common.project, work)
+
+
+def _refuse_values(request: "RequestView") -> None:
+    """Lead to the command that asks for variables: arguments are seen by every process."""
+    from retinue.errors import UsageError
+
+    if request.kind == "variables" and request.status == "pending":
+        raise UsageError(
+            f"a subagent waits for values: give them with retinue env give {request.id}"
+        )
 
 
 def _told(request: "RequestView", *, is_json: bool) -> None:

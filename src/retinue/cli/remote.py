@@ -118,6 +118,14 @@ class _Variables(msgspec.Struct):
     variables: list[VariableView]
 
 
+class _Wanted(msgspec.Struct):
+    missing: list[str]
+
+
+class _Begun(msgspec.Struct):
+    child_thread_id: str
+
+
 class _Schedules(msgspec.Struct):
     schedules: list[ScheduleView]
 
@@ -309,6 +317,13 @@ class RemoteClient:
     async def unset_variable(self, name: str, *, agent_id: str | None) -> None:
         await self._request("DELETE", f"{_variables(agent_id)}/{quote(name, safe='')}")
 
+    async def missing_variables(self, agent_id: str, request_id: str) -> Sequence[str]:
+        return (await self._get(_wanted(agent_id, request_id), _Wanted)).missing
+
+    async def provide(self, agent_id: str, request_id: str, values: Mapping[str, str]) -> str:
+        path = _wanted(agent_id, request_id)
+        return (await self._send("POST", path, _Begun, {"env": values})).child_thread_id
+
     # -- plugins
 
     async def plugins(self) -> Sequence[PluginView]:
@@ -467,6 +482,10 @@ def _agent(agent_id: str) -> str:
 
 def _variables(agent_id: str | None) -> str:
     return "/api/variables" if agent_id is None else f"{_agent(agent_id)}/variables"
+
+
+def _wanted(agent_id: str, request_id: str) -> str:
+    return f"/api/threads/{quote(agent_id, safe='')}/variables/{quote(request_id, safe='')}"
 
 
 def _given(values: Mapping[str, Any]) -> dict[str, Any]:

@@ -60,7 +60,7 @@ class Contexts:
         estimated = self._equipment.estimate(warm)
         corrected = corrected_tokens(estimated, last, last.model if last else "")
         limit = self._equipment.limit(warm)
-        variables = self._environment.of(warm, plan.definition, plan.side.prompt)
+        variables = self._environment.of(warm, plan.definition, plan.side.prompt, plan.scoped)
         redact = variables.redacted
         return ContextView(
             agent_id=agent.id,

@@ -18,6 +18,7 @@ from retinue.errors import RetinueError, UsageError
 from retinue.ids import AgentId, OwnerId
 from retinue.settings.secrets import Secret
 from retinue.stores.variable_port import VariableStore
+from retinue.tools.port import Tool
 
 Scope = Literal["call", "thread", "account", "instance", "agent", "prompt"]
 
@@ -29,6 +30,7 @@ SHORTEST_REDACTED = 6
 
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _NOTHING: Mapping[str, str] = {}
+_NO_TOOLS: Mapping[str, Tool] = {}
 
 
 class Holder(Protocol):
@@ -75,8 +77,14 @@ class Environment:
             self._accounts = dict(await self._store.all())
             self._is_loaded = True
 
-    def of(self, holder: Holder, definition: Definition, prompt: Prompt) -> "Variables":
-        """The variables of an agent whose side speaks by this prompt."""
+    def of(
+        self,
+        holder: Holder,
+        definition: Definition,
+        prompt: Prompt,
+        tools: Mapping[str, Tool] = _NO_TOOLS,
+    ) -> "Variables":
+        """The variables of an agent whose side speaks by this prompt and has these tools."""
         return Variables(
             environment=self,
             agent_id=holder.id,
@@ -84,6 +92,7 @@ class Environment:
             own=holder.state.env,
             definition=definition,
             prompt=prompt,
+            tools=tools,
         )
 
     def may_hold_secrets(self, owner: OwnerId, state: AgentState) -> bool:
@@ -166,6 +175,7 @@ class Variables:
     own: Mapping[str, str] = field(repr=False)  # sealed
     definition: Definition = field(repr=False)
     prompt: Prompt = field(repr=False)
+    tools: Mapping[str, Tool] = field(default_factory=dict[str, Tool], repr=False)
     call: Mapping[str, str] = field(default_factory=dict[str, str], repr=False)
 
     def during(self, tool: str) -> "Variables":
@@ -237,7 +247,8 @@ class Variables:
         return blotted(text, self._secrets())
 
     def _secrets(self) -> Iterator[tuple[str, str]]:
-        declared = {one.name: one.type for one in declared_by(self.definition, self.prompt)}
+        declared = _types_in(self.tools.values())
+        declared |= {one.name: one.type for one in declared_by(self.definition, self.prompt)}
         environment = self.environment
         shared = {*environment.account(self.owner), *environment.instance}
         given = {*self.call, *self.definition.env, *self.prompt.env}
@@ -271,6 +282,15 @@ def declared_by(definition: Definition, prompt: Prompt) -> tuple[Variable, ...]:
     """The variables that a side declares; of two declarations the prompt's counts."""
     own = {variable.name for variable in prompt.variables}
     return (*prompt.variables, *(one for one in definition.variables if one.name not in own))
+
+
+def _types_in(tools: Iterable[Tool]) -> dict[str, str]:
+    """How tools declare their variables: one that says secret outweighs those that say text."""
+    types: dict[str, str] = {}
+    for variable in (one for tool in tools for one in tool.variables):
+        if types.get(variable.name) != "secret":
+            types[variable.name] = variable.type
+    return types
 
 
 def blotted(text: str, secrets: Iterator[tuple[str, str]]) -> str:

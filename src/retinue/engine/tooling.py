@@ -94,6 +94,7 @@ class CallContext(Struct, kw_only=True):
             own=self.state.env,
             definition=self.plan.definition,
             prompt=self.plan.side.prompt,
+            tools=self.plan.scoped,
         )
         return own.during(self.tool)
 

@@ -180,11 +180,11 @@ class VariableOffice:
     async def _waiting(
         self, owner: OwnerId, parent: AgentId, request_id: RequestId
     ) -> tuple[Agent, Deferral]:
+        request = await self._store.requests.get(owner, request_id)
+        if request.agent_id == parent and request.status != "pending":
+            raise NotFoundError(why_settled(request))  # its agent may not have heard of it yet
         agent = await self._store.agent(owner, parent)
         deferral = open_deferral(agent, request_id, self._clock.now())
-        request = await self._store.requests.get(owner, request_id)
-        if request.status != "pending":
-            raise NotFoundError(why_settled(request))
         await self._environment.load()
         await self._following.definitions()
         return agent, deferral

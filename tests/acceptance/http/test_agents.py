@@ -286,6 +286,7 @@ async def test_health_is_degraded_right_after_a_refusal(tmp_path: Path) -> None:
 
 
 async def test_health_tells_strangers_little_and_the_owner_more(door: Door) -> None:
+    await door.new_agent()
     async with door.stranger() as stranger:
         little = (await stranger.get("/api/health")).json()
     assert little["status"] == "ok" and little["store"] == {"ok": True}

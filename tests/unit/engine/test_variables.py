@@ -107,6 +107,28 @@ async def test_what_a_tool_says_of_a_secret_is_blotted_out(start: Start) -> None
     assert "tool show ok the token is [secret TOKEN], and nothing more" in await kit.kinds(agent)
 
 
+@pytest.mark.parametrize(
+    ("other", "told"), [("text", "it is Ghent-on-Lys"), ("secret", "it is [secret TOWN]")]
+)
+async def test_what_only_tools_declare_is_shown_if_all_of_them_call_it_text(
+    start: Start, other: str, told: str
+) -> None:
+    @tool(variables=[{"name": "TOWN", "type": "text"}])
+    def where(ctx: ToolContext) -> str:
+        """Tell the town."""
+        return f"it is {ctx.env('TOWN')}"
+
+    @tool(variables=[{"name": "TOWN", "type": other}])
+    def elsewhere() -> str:
+        """Tell nothing."""
+        return ""
+
+    kit = await start(tool_then_answer("where"), tools=[where, elsewhere])
+    agent = await kit.engine.create(LOCAL_OWNER, "helper", env={"TOWN": "Ghent-on-Lys"})
+    await kit.ask(agent, "go")
+    assert f"tool where ok {told}" in await kit.kinds(agent)
+
+
 async def test_an_error_with_a_secret_is_blotted_out_of_history_and_log(
     start: Start, caplog: pytest.LogCaptureFixture
 ) -> None:

@@ -50,7 +50,7 @@ async def test_an_owner_who_declines_ends_the_request_and_the_parent_hears_of_it
     kit, boss, _ = await begun(start, [])
     request = await only_request(kit, boss)
     await kit.engine.requests.decide(LOCAL_OWNER, request.id, "deny", by="me", note="Not now.")
-    with pytest.raises(NotFoundError):
+    with pytest.raises(NotFoundError, match="denied"):
         await kit.engine.variables.provide(LOCAL_OWNER, boss.id, request.id, {"PAIR_KEY": "x"})
     await record_until(kit, boss, lambda record: isinstance(record, SystemRecord))
     (notice,) = await notices(kit, boss)
