@@ -51,7 +51,7 @@ def test_a_newcomer_adds_an_item_asks_about_it_and_is_reminded(household: Path) 
         assert "`todo` answers:" in answer
         assert "milk" in answer
 
-        assert "Scheduled" in said(household, "todo", "remind me in 2 seconds to buy milk")
+        assert "Scheduled for" in said(household, "todo", "remind me in 2 seconds to buy milk")
         (schedule,) = look("schedules", "--json", project=household).json()["schedules"]
         assert schedule["title"] == "buy milk"
         eventually(

@@ -8,6 +8,7 @@ import {
   isBadNews,
   results,
   type SystemBlock,
+  scheduledOf,
   visibleText,
 } from "../src/state/transcript";
 import { calls, item, reset, result, says, transcript, user } from "./builders";
@@ -112,6 +113,13 @@ describe("the page", () => {
 test("the line for the model is not for people", () => {
   expect(visibleText('<context panel-id="p1" />\nhello')).toBe("hello");
   expect(visibleText("<b>hello</b>")).toBe("<b>hello</b>");
+});
+
+test("a schedule's head becomes a title, and its prompt stays", () => {
+  const text = "[schedule] Tea\nid: tea\ndue: 2026-11-16 17:00 (UTC)\n\nnote: make\n\ntea";
+  const due = "2026-11-16 17:00 (UTC)";
+  expect(scheduledOf(text)).toEqual({ title: "Schedule: Tea", due, text: "note: make\n\ntea" });
+  expect(scheduledOf("say [schedule] Tea\n\nnow")).toBeNull();
 });
 
 test("what would hide or turn text around in a call is written out", () => {

@@ -327,7 +327,7 @@ class Settings(Shape):
     @classmethod
     def _names_make_tool_names(cls, mcp: Mapping[str, McpSettings]) -> Mapping[str, McpSettings]:
         for name in mcp:
-            # Its tools are called <name>_<tool>, and system_* passes every scope.
+            # Its tools are called mcp_<name>_<tool>; the engine's own begin with 'system'.
             if not _SERVER_NAME.fullmatch(name) or name.lower().startswith("system"):
                 raise ValueError(
                     f"expected names of letters, digits, '_' and '-' that do not start with "

@@ -446,5 +446,6 @@ async def test_a_schedule_is_carried_out_or_told() -> None:
     header = "[schedule] Plants\nid: plants\ndue: 2026-11-16 09:00 (UTC)\n\n"
     framed = '<system_message origin="plants">{}</system_message>'
     assert await words(framed.format(header + "Water them.")) == "It is time: Water them."
+    assert await words(framed.format(header + "call mum")) == "It is time: call mum"
     name, _ = await call(framed.format(header + "what time is it"))
     assert name == "time"

@@ -62,10 +62,15 @@ async def test_lists_and_notes_are_kept_by_plain_commands(
         ),
         ("lists_items_list", '{"list": "groceries", "items": []}', "Nothing is on groceries."),
         ("notes_create", '{"note": {"title": "the key"}}', "Noted: “the key”."),
+        (
+            "schedule_create",
+            "Scheduled: buy-milk-1a2b: buy milk; once, next Mon 2026-11-16 18:00 UTC",
+            "Scheduled for Mon 2026-11-16 18:00 UTC: buy milk",
+        ),
         ("lists_item_add", '{"something": "else"}', "`lists_item_add` says: {"),
     ],
 )
-async def test_what_became_of_lists_and_notes_is_told_in_words(
+async def test_what_became_of_lists_notes_and_reminders_is_told_in_words(
     tool: str, given: str, expected: str
 ) -> None:
     said = await words("do it", called(tool), result(given, name=tool), tools=KEEPING)

@@ -366,6 +366,16 @@ export function reportOf(text: string): { title: string; text: string } | null {
   };
 }
 
+const SCHEDULED = /^\[(schedule|heartbeat)\] ([^\n]*)\n((?:\w+: [^\n]*\n)*)\n(.*)$/s;
+
+/** What the head of a scheduled message says, taken from its words: whose time has come, and when. */
+export function scheduledOf(text: string): { title: string; due: string; text: string } | null {
+  const [, kind, title = "", head = "", rest = ""] = SCHEDULED.exec(text) ?? [];
+  if (!kind) return null;
+  const due = /^due: (.*)$/m.exec(head)?.[1] ?? "";
+  return { title: `${kind === "schedule" ? "Schedule" : "Heartbeat"}: ${title}`, due, text: rest };
+}
+
 /** Whether a notice says that something did not come to its end; only the engine's own words count. */
 export function isBadNews(block: SystemBlock): boolean {
   if (!isAgentId(block.origin)) return false;

@@ -126,10 +126,10 @@ def answer(request: ModelRequest) -> Answer:
     ready = _forced(request, last, tools) or _rehearsed(last, tools)
     if ready is not None:
         return ready
-    if isinstance(wanted, Trouble):
-        return Answer(text=wanted.reason)
     if _is_from_schedule(request.messages):
         return Answer(text=f"It is time: {last}")
+    if isinstance(wanted, Trouble):
+        return Answer(text=wanted.reason)
     framed = _last_framed(request.messages)
     if framed is not None and framed.group(1) != "system":
         return Answer(text=passed_on(last, framed.group(1)))

@@ -1,5 +1,6 @@
-"""What some tools gave back, in plain words: answers of other agents, lists and notes."""
+"""What some tools gave back, in plain words: answers of agents, reminders, lists and notes."""
 
+import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import TypeVar
 
@@ -8,6 +9,7 @@ from msgspec import Struct
 
 T = TypeVar("T", bound=Struct)
 _LONGEST = 4_000
+_REMINDER = re.compile(r"Scheduled: [^:\s]+: (?P<title>.+); once, next (?P<when>[^;]+)", re.DOTALL)
 
 
 class _Answered(Struct, frozen=True, kw_only=True, rename="camel"):
@@ -78,6 +80,11 @@ def _answered(outcome: _Answered) -> str | None:
     return f"`{outcome.agent_id}` answers:\n\n{cut}"
 
 
+def _scheduled(text: str) -> str | None:
+    reminder = _REMINDER.fullmatch(text)
+    return reminder and f"Scheduled for {reminder['when']}: {reminder['title']}"
+
+
 def _added(change: _Changed) -> str:
     return f"Added “{change.item.title}” to {change.item.list}."
 
@@ -126,4 +133,5 @@ _WORDS: Mapping[str, Callable[[str], str | None]] = {
     "notes_create": _worded(_Noted, _noted),
     "notes_search": _worded(_Notes, _notes),
     "notes_list": _worded(_Notes, _notes),
+    "schedule_create": _scheduled,
 }
