@@ -58,6 +58,8 @@ export interface Change {
   /** The agent's id, or `you`. */
   by: string;
   what: { kind: string; id: string; name: string };
+  /** What it changed of something that was there and stayed. */
+  fields?: { field: string; before: unknown; after: unknown }[];
   undoes?: string;
   undoneBy?: string;
 }

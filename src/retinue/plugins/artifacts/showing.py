@@ -9,9 +9,11 @@ import msgspec
 from retinue.agents.artifact import ListItem, Note, kind_of, name_of
 from retinue.errors import UsageError
 from retinue.plugins.artifacts.query.fields import Field, Row
-from retinue.stores.artifact_port import ArtifactChange, StoredArtifact
+from retinue.stores.artifact_port import ArtifactChange, Edit, StoredArtifact
 
 MOST_SHOWN = 200
+_UNTOLD = {"version", "createdAt", "updatedAt", "completedAt", "touchedAt"}
+_LONGEST = 200  # of a text in a difference
 
 
 def shown(stored: StoredArtifact) -> dict[str, Any]:
@@ -89,7 +91,33 @@ def history_line(change: ArtifactChange) -> dict[str, Any]:
         line["undoes"] = change.undoes
     if change.undone_by is not None:
         line["undoneBy"] = change.undone_by
+    if fields := _differences(change.main):
+        line["fields"] = fields
     return line
+
+
+def _differences(edit: Edit) -> Sequence[dict[str, Any]]:
+    """Tell which fields an edit changed; of a note's text only how long it was and is."""
+    if edit.before is None or edit.after is None:
+        return ()
+    before, after = _told(edit.before), _told(edit.after)
+    return [
+        {"field": name, "before": before.get(name), "after": after.get(name)}
+        for name in {**before, **after}
+        if before.get(name) != after.get(name)
+    ]
+
+
+def _told(stored: StoredArtifact) -> dict[str, Any]:
+    one = brief(stored)
+    custom = one.pop("fields", {}) if isinstance(stored.artifact, ListItem) else {}
+    told = {**custom, **{name: value for name, value in one.items() if name not in _UNTOLD}}
+    return {name: _clipped(value) for name, value in told.items()}
+
+
+def _clipped(value: object) -> object:
+    is_long = isinstance(value, str) and len(value) > _LONGEST
+    return f"{value[: _LONGEST - 1]}…" if is_long else value
 
 
 def _named(stored: StoredArtifact) -> dict[str, str]:

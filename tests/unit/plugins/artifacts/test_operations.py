@@ -351,6 +351,21 @@ async def test_the_history_says_who_did_what(call: Caller) -> None:
     assert changes[1]["undoneBy"] == changes[0]["change"]
 
 
+async def test_the_history_says_which_fields_were_changed(call: Caller) -> None:
+    await call("lists_item_add", list="groceries", title="Milk", create_list=True)
+    await call("lists_item_update", list="groceries", item="milk", title="Oat milk", completed=True)
+    update, add = (await call("lists_history", list="groceries"))["changes"]
+    assert update["fields"] == [
+        {"field": "title", "before": "Milk", "after": "Oat milk"},
+        {"field": "completed", "before": False, "after": True},
+    ]
+    assert "fields" not in add
+    await call("notes_create", title="Plan", content="One")
+    await call("notes_append", note="plan", content="x" * 10_000)
+    (written, _) = (await call("notes_history"))["changes"]
+    assert written["fields"] == [{"field": "characters", "before": 3, "after": 10_004}]
+
+
 async def test_ten_thousand_items_are_no_trouble(call: Caller) -> None:
     await call("lists_create", name="Groceries")
     items = [an_item(f"i{n}", f"Item {n}", "more of it") for n in range(10_000)]
