@@ -110,14 +110,15 @@ def _differences(edit: Edit) -> Sequence[dict[str, Any]]:
 
 def _told(stored: StoredArtifact) -> dict[str, Any]:
     one = brief(stored)
-    custom = one.pop("fields", {}) if isinstance(stored.artifact, ListItem) else {}
-    told = {**custom, **{name: value for name, value in one.items() if name not in _UNTOLD}}
-    return {name: _clipped(value) for name, value in told.items()}
+    if isinstance(stored.artifact, ListItem):
+        one = {**one.pop("fields", {}), **one}
+    return {name: _clipped(value) for name, value in one.items() if name not in _UNTOLD}
 
 
 def _clipped(value: object) -> object:
-    is_long = isinstance(value, str) and len(value) > _LONGEST
-    return f"{value[: _LONGEST - 1]}…" if is_long else value
+    if not isinstance(value, str) or len(value) <= _LONGEST:
+        return value
+    return f"{value[: _LONGEST - 1]}…"
 
 
 def _named(stored: StoredArtifact) -> dict[str, str]:
