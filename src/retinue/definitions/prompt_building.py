@@ -14,6 +14,7 @@ from retinue.definitions.prompt import (
     SubPromptEntry,
 )
 from retinue.definitions.references import References
+from retinue.definitions.schemas import schema_problem
 from retinue.definitions.shapes import DefinitionShape, PromptShape, ToolShape
 from retinue.definitions.subagent import Immediate, Resumable, SubagentConfig
 from retinue.definitions.variables import declared_variables
@@ -118,8 +119,12 @@ def _properties(shape: PromptShape) -> tuple[str, ...]:
 
 
 def _check_schema(shape: PromptShape, report: Report) -> None:
-    if shape.required_schema is not None and shape.required_schema.get("type") != "object":
+    if shape.required_schema is None:
+        return
+    if shape.required_schema.get("type") != "object":
         report.error(("required_schema", "type"), "expected 'object'")
+    elif (problem := schema_problem(shape.required_schema)) is not None:
+        report.error(("required_schema",), f"is no JSON schema: {problem}")
 
 
 def _tools(

@@ -1,9 +1,18 @@
 """What definition and prompt files may hold, field by field."""
 
+import re
 from collections.abc import Mapping
 from typing import Annotated, ClassVar, Literal
 
-from pydantic import BeforeValidator, Field, StrictBool, StrictFloat, StrictInt, StringConstraints
+from pydantic import (
+    AfterValidator,
+    BeforeValidator,
+    Field,
+    StrictBool,
+    StrictFloat,
+    StrictInt,
+    StringConstraints,
+)
 
 from retinue.definitions.definition import ToolExposure
 from retinue.definitions.prompt import ReasoningEffort, ToolChoice
@@ -15,9 +24,16 @@ def _listed(value: object) -> object:
     return (value,) if isinstance(value, str) else value
 
 
+def _variable_name(name: str) -> str:
+    if not re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]*", name):
+        raise ValueError(f"expected letters, digits and '_', not a digit first, got {name[:60]!r}")
+    return name
+
+
 Name = Annotated[str, StringConstraints(min_length=1, strip_whitespace=True)]
 Text = Annotated[str, Field(min_length=1)]
 Names = tuple[Name, ...]
+VariableName = Annotated[Name, AfterValidator(_variable_name)]
 Positive = Annotated[StrictInt, Field(ge=1)]
 Temperature = Annotated[StrictFloat, Field(ge=0, le=2)]
 
@@ -99,7 +115,7 @@ class VariableShape(Shape):
 
     shorthand: ClassVar[str | None] = "name"
 
-    name: Annotated[str, StringConstraints(pattern=r"^[A-Za-z_][A-Za-z0-9_]*$")]
+    name: VariableName
     type: Literal["text", "secret"] = "secret"
     """only text can be shown to a model"""
     required: StrictBool = False
@@ -199,11 +215,11 @@ class ImmediateShape(Shape):
 
     is_switch: ClassVar[bool] = True
 
-    name_env: Name | None = None
+    name_env: VariableName | None = None
     """the variable that names the child"""
-    description_env: Name | None = None
+    description_env: VariableName | None = None
     """the variable that is its first message"""
-    scoped_env: Names = ()
+    scoped_env: tuple[VariableName, ...] = ()
     """variables that it is given outside the model's sight"""
 
 
@@ -227,7 +243,7 @@ class ToolShape(Shape):
 
     name: Name
     """a tool, else an agent that is exposed, else a prompt"""
-    optional: Name | None = None
+    optional: VariableName | None = None
     """a variable; the entry is there while it is `true`, `1` or `yes`"""
     env: Mapping[str, str] | None = None
     """values of variables for calls of this entry"""

@@ -58,6 +58,7 @@ class _Walk:
         self._includes(table.get("system_prompt"))
         self._models(definition.model, *definition.fallback_models)
         self._hooks(definition.hooks)
+        self.graph.variables.update(variable.name for variable in definition.variables)
         for side in ("side_a", "side_b"):
             self._side(definition, table.get(side))
         if table.get("side_a") is None:

@@ -5,6 +5,7 @@ import itertools
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from retinue.definitions.schemas import schema_problem
 from retinue.errors import ArgumentsError, UsageError
 
 _MOST_COMPLAINTS = 20
@@ -17,14 +18,13 @@ def validator(tool_name: str, schema: Mapping[str, Any]) -> Validate:
     """Give the check of arguments; raises `UsageError` when the schema itself is wrong."""
     if schema.get("type") != "object":
         raise UsageError("its input schema is not that of an object")
+    problem = schema_problem(schema)
+    if problem is not None:
+        raise UsageError(f"its input schema is wrong: {problem}")
     # Loaded on first use, for the sake of start-up; their types are unknown in any case.
     library: Any = importlib.import_module("jsonschema.validators")
     referencing: Any = importlib.import_module("referencing")
     kind = library.validator_for(schema, default=library.Draft202012Validator)
-    try:
-        kind.check_schema(schema)
-    except library.exceptions.SchemaError as error:
-        raise UsageError(f"its input schema is wrong: {error.message[:_SHOWN]}") from error
     # A pattern of a stranger can take for ever to match. The registry is empty, so that no
     # reference in the schema makes this process fetch an address.
     without_patterns = library.extend(kind, {"pattern": _nothing})

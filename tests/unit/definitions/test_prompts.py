@@ -266,7 +266,13 @@ def test_without_a_list_of_tools_every_other_name_is_a_tool(crowded: Project) ->
         ("toolChoice: always", "toolChoice: expected one of 'auto', 'none' or 'required'"),
         ("requiredSchema: {type: string}", "requiredSchema.type: expected 'object'"),
         ("requiredSchema: {properties: {}}", "requiredSchema.type: expected 'object'"),
+        (
+            "requiredSchema: {type: object, properties: {size: {type: big}}}",
+            "requiredSchema: is no JSON schema: properties.size.type: 'big'",
+        ),
         ("variables: [{type: text}]", "variables[0].name: is required"),
+        ("variables: [1st]", "variables[0].name: expected letters, digits and '_', not a digit"),
+        ("tools: [{name: draw, optional: IS ON}]", "tools[0].optional: expected letters, digits"),
         ("description: x", "unknown key 'description'; use toolDescription"),
         ("prompt: x", "prompt: is given twice: here and as the text below the front matter"),
     ],

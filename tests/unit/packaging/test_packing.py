@@ -125,7 +125,7 @@ async def test_tools_that_tools_use_come_along(tmp_path: Path) -> None:
     made = await packed(
         tmp_path,
         "one",
-        agents__one_dot_toml='[sideA]\nprompt = "p"',
+        agents__one_dot_toml='variables = ["STUDIO"]\n[sideA]\nprompt = "p"',
         prompts__p_dot_md="---\ntools: [first, mcp_shop_find]\nmodel: openai:gpt-5\n---\nHi.",
         tools__first_dot_py=using,
         tools__second_dot_py=tool_file("second"),
@@ -135,7 +135,7 @@ async def test_tools_that_tools_use_come_along(tmp_path: Path) -> None:
     assert files_of(made)[2:] == ["tools/first.py", "tools/second.py"]
     needs = made.manifest.needs
     assert (needs.models, needs.tools) == (("openai:gpt-5",), ("mcp_shop_find",))
-    assert needs.variables == ("KEY_OF_SHOP",)
+    assert needs.variables == ("KEY_OF_SHOP", "STUDIO")
     assert await loads(made, tmp_path)
 
 
