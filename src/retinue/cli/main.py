@@ -44,7 +44,7 @@ GROUPS: Mapping[str, Mapping[str, Command]] = {
         "show": Command("agents:show", "show one agent"),
         "history": Command("history:history", "print an agent's history"),
         "definitions": Command(
-            "definitions:definitions", "list definitions and load problems, or draw one"
+            "definitions:definitions", "list definitions and problems, or draw one"
         ),
         "plugins": Command("plugins:plugins", "list plugins and their operations"),
         "skills": Command("skills:skills", "list skills and what does not load"),
