@@ -8,12 +8,24 @@ from retinue.definitions.catalog import Catalog
 from retinue.definitions.definition import Definition
 from retinue.definitions.naming import is_private
 from retinue.definitions.prompt import FunctionEntry, HandoffEntry, Prompt, PromptTool
+from retinue.definitions.scoping import Patterns
 from retinue.definitions.side import SessionToolBinding, Side
 from retinue.definitions.subagent import SideName, SubagentConfig
 from retinue.errors import NotFoundError
 
 EntryKind = Literal["tool", "prompt", "subagent", "handoff"]
 RuleName = Literal["stop_tool", "session_stop", "session_fail", "session_status"]
+ListName = Literal[
+    "toolAllowlist",
+    "toolDenylist",
+    "toolApprovals",
+    "capabilityAllowlist",
+    "capabilityDenylist",
+    "skillAllowlist",
+    "skillDenylist",
+    "agentAllowlist",
+    "agentDenylist",
+]
 
 
 class _Node(Struct, frozen=True, kw_only=True, rename="camel"):
@@ -74,6 +86,13 @@ class GraphPackage(_Node, frozen=True, kw_only=True):
     version: str
 
 
+class GraphList(_Node, frozen=True, kw_only=True):
+    """A list that narrows what a definition may use and reach, by the name of its field."""
+
+    name: ListName
+    patterns: list[str]
+
+
 class GraphDefinition(_Node, frozen=True, kw_only=True):
     """A definition with its sides."""
 
@@ -86,6 +105,7 @@ class GraphDefinition(_Node, frozen=True, kw_only=True):
     is_public: bool  # else only its package can name it
     package: GraphPackage | None
     max_session_turns: int | None
+    lists: list[GraphList]
     hooks: list[GraphHook]
     sides: list[GraphSide]
     warnings: list[str]
@@ -137,6 +157,7 @@ class _Found:
             is_public=not is_private(one.name),
             package=package_of(one),
             max_session_turns=one.max_session_turns,
+            lists=_lists(one),
             hooks=self._hooks(one.hooks),
             sides=[self._side(which, side) for which, side in one.sides()],
             warnings=list(one.warnings),
@@ -225,3 +246,23 @@ def _kind(entry: PromptTool) -> EntryKind:
             return "handoff"
         case _:
             return "prompt"
+
+
+def _lists(one: Definition) -> list[GraphList]:
+    """Collect the lists that are given; an empty allowlist counts, since it allows nothing."""
+    given: dict[ListName, Patterns | None] = {
+        "toolAllowlist": one.tool_allowlist,
+        "toolDenylist": one.tool_denylist or None,
+        "toolApprovals": one.tool_approvals or None,
+        "capabilityAllowlist": one.capability_allowlist,
+        "capabilityDenylist": one.capability_denylist or None,
+        "skillAllowlist": one.skill_allowlist,
+        "skillDenylist": one.skill_denylist or None,
+        "agentAllowlist": one.agent_allowlist,
+        "agentDenylist": one.agent_denylist or None,
+    }
+    return [
+        GraphList(name=name, patterns=list(patterns))
+        for name, patterns in given.items()
+        if patterns is not None
+    ]

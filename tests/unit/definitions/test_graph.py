@@ -46,3 +46,21 @@ def test_a_graph_follows_every_entry_once_and_ends_in_circles(project: Project) 
         *(f"agents/{name}.toml" for name in ("desk", "billing")),
         *(f"prompts/{name}.md" for name in ("desk", "billing", "namer")),
     }
+
+
+def test_a_graph_tells_the_lists_that_narrow_a_definition(project: Project) -> None:
+    project.write(
+        "agents/todo.toml",
+        'name = "todo"\ntoolAllowlist = ["lists_*"]\ntoolDenylist = ["lists_delete"]\n'
+        "agentAllowlist = []\nskillDenylist = []\n",
+    )
+    catalog = project.catalog()
+    assert errors(catalog) == []
+
+    (todo,) = graph_of(catalog, catalog.definition("todo")).definitions
+
+    assert [(one.name, one.patterns) for one in todo.lists] == [
+        ("toolAllowlist", ["lists_*"]),
+        ("toolDenylist", ["lists_delete"]),
+        ("agentAllowlist", []),
+    ]

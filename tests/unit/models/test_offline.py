@@ -247,6 +247,7 @@ async def test_help_shows_a_way_to_use_every_tool() -> None:
         assert f"`{tool.name}`" in text
     assert "`what time is it`" in text
     assert '`call search {"query": "..."}`' in text
+    assert await words("Hello there, what can you do?") == text
 
 
 async def test_help_without_tools_says_so() -> None:

@@ -302,6 +302,7 @@ export type GraphDefinition = {
   file: string;
   hooks: Array<GraphHook>;
   isPublic: boolean;
+  lists: Array<GraphList>;
   maxSessionTurns: number | null;
   model: string | null;
   name: string;
@@ -324,6 +325,12 @@ export type GraphEntry = {
 
 /** A hook by its id, and the point of a run that it is at. */
 export type GraphHook = { id: string; kind: string };
+
+/** A list that narrows what a definition may use and reach, by the name of its field. */
+export type GraphList = {
+  name: "agentAllowlist" | "agentDenylist" | "capabilityAllowlist" | "capabilityDenylist" | "skillAllowlist" | "skillDenylist" | "toolAllowlist" | "toolApprovals" | "toolDenylist";
+  patterns: Array<string>;
+};
 
 /** The package that a definition came with. */
 export type GraphPackage = { name: string; version: string };

@@ -71,6 +71,18 @@ export const RULES: Record<string, string> = {
   session_status: "tells how it goes",
 };
 
+export const LISTS: Record<GraphDefinition["lists"][number]["name"], string> = {
+  toolAllowlist: "Only these tools",
+  toolDenylist: "Never these tools",
+  toolApprovals: "Asks before these tools",
+  capabilityAllowlist: "Only these capabilities",
+  capabilityDenylist: "Never these capabilities",
+  skillAllowlist: "Only these skills",
+  skillDenylist: "Never these skills",
+  agentAllowlist: "Asks only these agents",
+  agentDenylist: "Never asks these agents",
+};
+
 export const TYPES: Record<GraphDefinition["type"], string> = {
   ai_human: "A model and a person",
   dual_ai: "Two models",

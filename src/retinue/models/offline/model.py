@@ -60,7 +60,9 @@ _CONTEXT_LINE = re.compile(r"\A(?:\s*<context\b[^>]*/>\s*)+")
 _SCHEDULE = re.compile(r"\A\[schedule\] [^\n]*\n(?:\w+: [^\n]*\n)*\n")
 _GREETING = re.compile(r"(?:hi|hello|hey|good (?:morning|evening|day))\b.{0,20}", re.IGNORECASE)
 _HELP = re.compile(
-    r"/?help|what can you do|who are you|what are you|how does this work", re.IGNORECASE
+    r"(?:(?:hi|hello|hey)(?: there)?[,.!]? )?"
+    r"(?:/?help|what can you do|who are you|what are you|how does this work)",
+    re.IGNORECASE,
 )
 _COUNT = re.compile(r"count (?:up )?to (\d{1,9})", re.IGNORECASE)
 _THINK = re.compile(r"think(?: about| of| hard about)?\s+(.+)", re.IGNORECASE | re.DOTALL)
