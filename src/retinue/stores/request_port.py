@@ -20,7 +20,8 @@ class Voiding(Struct, frozen=True, kw_only=True):
 
     reason: str
     requests: Sequence[RequestId] | None = None  # None = all that are pending
-    status: Literal["void", "answered"] = "void"  # answered = the commit does what was asked
+    status: Literal["void", "answered"] = "void"
+    """`answered` = the commit does what was asked: it is refused when that was decided already"""
     by: str = ""
 
 

@@ -176,6 +176,14 @@ class RequestStoreContract:
             await store.requests.settle(a_decision())
         assert len(await store.requests.list(LOCAL_OWNER, status="pending")) == 1
 
+    async def test_a_commit_that_answers_what_was_decided_is_refused(self, store: Store) -> None:
+        runner = await asking(store)
+        await store.requests.settle(a_decision())
+        done = Voiding(reason="", requests=[RequestId("q1")], status="answered", by="owner")
+        with pytest.raises(ConflictError, match="decided already: allowed"):
+            await runner.commit(replace(runner.step(), voids=done))
+        assert (await store.requests.get(LOCAL_OWNER, RequestId("q1"))).status == "allowed"
+
     async def test_voiding_leaves_what_was_decided(self, store: Store) -> None:
         runner = await asking(store)
         await store.requests.settle(a_decision())

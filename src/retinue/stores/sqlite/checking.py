@@ -18,6 +18,7 @@ from retinue.errors import (
 from retinue.ids import AgentId, OwnerId
 from retinue.stores.port import Commit, NewAgent, Post
 from retinue.stores.sqlite.redescribing import check_redescription
+from retinue.stores.sqlite.requests import KnownRequests
 from retinue.stores.sqlite.warm import Entry, WarmAgents
 
 Claims = dict[tuple[OwnerId, str], tuple[AgentId, str]]
@@ -40,8 +41,9 @@ class KnownKeys:
 class Checks:
     """Raises what the caller has to hear; changes nothing."""
 
-    def __init__(self, warm: WarmAgents, keys: KnownKeys) -> None:
+    def __init__(self, warm: WarmAgents, keys: KnownKeys, requests: KnownRequests) -> None:
         self._warm = warm
+        self._requests = requests
         self._keys = keys
 
     def existing(self, agent_id: AgentId, owner: OwnerId | None = None) -> Entry:
@@ -75,6 +77,8 @@ class Checks:
                     f"the next record of {entry.id!r} has the seq {expected}, not {record.seq}"
                 )
             expected += 1
+        if commit.voids is not None:
+            self._requests.check(entry, commit.voids)
         decided: set[str] = set()
         begun = None if commit.begins is None else commit.begins.item.id
         for change in commit.fates:

@@ -83,7 +83,7 @@ class Group:
         self._warm = warm
         self._counters = counters
         self._keys = keys
-        self._checks = Checks(warm, keys)
+        self._checks = Checks(warm, keys, requests)
         self._changes: list[tuple[int, Draft]] = []
         self._apart: list[Change] = []  # of no agent that is there
 
@@ -475,10 +475,8 @@ class Group:
             self.batch.details[entry.number] = entry
 
     def _ask(self, draft: Draft, commit: Commit) -> None:
-        requests, batch = self._requests, self.batch
-        voids = commit.voids
-        closed = [] if voids is None else requests.void(draft.entry, voids, commit.at, batch)
-        draft.requests = closed + requests.make(draft.entry, commit.requests, batch)
+        closed = self._requests.void(draft.entry, commit.voids, commit.at, self.batch)
+        draft.requests = closed + self._requests.make(draft.entry, commit.requests, self.batch)
 
     def _deliver(self, entry: Entry, commit: Commit) -> None:
         at = microseconds(commit.at)

@@ -65,8 +65,23 @@ class KnownRequests:
             for old, new in zip(requests, made, strict=True)
         ]
 
-    def void(self, entry: Entry, voiding: Voiding, at: datetime, batch: Batch) -> list[Request]:
+    def check(self, entry: Entry, voiding: Voiding) -> None:
+        """Raise `ConflictError` when the commit does what was asked and somebody decided else."""
+        if voiding.status == "void":
+            return
+        for request_id in voiding.requests or ():
+            request = self._known.get(request_id)
+            if request is None or request.agent_id != entry.id:
+                raise ConflictError(f"there is no open request {request_id!r}")
+            if request.status != "pending":
+                raise _closed(request)
+
+    def void(
+        self, entry: Entry, voiding: Voiding | None, at: datetime, batch: Batch
+    ) -> list[Request]:
         """Close the agent's requests that are meant and still pending."""
+        if voiding is None:
+            return []
         meant = voiding.requests
         closed = {
             "status": voiding.status,

@@ -105,6 +105,7 @@ class Needs:
             self.ids.add(commit.agent_id)
         if commit.voids is not None:
             self.asking.add(commit.agent_id)
+            self.requests.update(commit.voids.requests or ())
         if commit.begins is not None:
             self._add_post(commit.begins)
         for post in commit.posts:

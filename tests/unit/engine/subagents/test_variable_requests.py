@@ -1,12 +1,13 @@
 """What a subagent waits for stands among the owner's requests: names, never values."""
 
+import asyncio
 from datetime import timedelta
 
 import pytest
 
 from retinue.agents.request import Request
 from retinue.engine.request_views import request_view
-from retinue.errors import NotFoundError, UsageError
+from retinue.errors import ConflictError, NotFoundError, UsageError
 from retinue.ids import LOCAL_OWNER
 from retinue.messages import SystemRecord
 from retinue.stores.port import Agent
@@ -57,6 +58,21 @@ async def test_an_owner_who_declines_ends_the_request_and_the_parent_hears_of_it
     assert "the owner does not give them" in notice.text and "Not now." in notice.text
     assert (await kit.fresh(boss)).state.deferred == []
     assert await children(kit, boss) == []
+
+
+async def test_of_values_and_a_denial_at_the_same_time_only_one_counts(start: Start) -> None:
+    kit, boss, _ = await begun(start, [])
+    request = await only_request(kit, boss)
+    given, denied = await asyncio.gather(
+        kit.engine.variables.provide(LOCAL_OWNER, boss.id, request.id, {"PAIR_KEY": SECRET}),
+        kit.engine.requests.decide(LOCAL_OWNER, request.id, "deny", by="me"),
+        return_exceptions=True,
+    )
+    is_begun = not isinstance(given, BaseException)
+    assert is_begun == isinstance(denied, ConflictError)
+    assert isinstance(given, str | ConflictError | NotFoundError), given
+    assert len(await children(kit, boss)) == is_begun
+    assert (await only_request(kit, boss)).status == ("answered" if is_begun else "denied")
 
 
 async def test_a_request_that_nobody_answers_expires_and_the_parent_hears_of_it(
