@@ -23,7 +23,7 @@ def test_the_context_is_shown_part_by_part_with_its_size(visit: Visit, house: Ho
     page = window.page
     expect(page.get_by_role("heading", level=1)).to_have_text("Context")
     expect(page.get_by_role("meter", name="Of the limit")).to_have_attribute(
-        "aria-valuetext", re.compile(r"About [\d., k]+ of [\d., k]+ tokens")
+        "aria-valuetext", re.compile(r"About [\d.,]+K? of [\d.,]+K tokens")
     )
     sizes = page.get_by_role("list", name="Tokens by part")
     expect(sizes).to_contain_text(re.compile(r"System prompt\s*[\d.,k]+"))

@@ -72,9 +72,9 @@ export function size(bytes: number): string {
   return `${(bytes / 1_000_000).toFixed(1)} MB`;
 }
 
+/** A count as short as it can be read: 950, 12.3K, 1.2M. */
 export function count(value: number): string {
-  if (value < 1000) return String(value);
-  return value < 100_000 ? `${(value / 1000).toFixed(1)}k` : `${Math.round(value / 1000)}k`;
+  return value.toLocaleString(undefined, { notation: "compact", maximumFractionDigits: 1 });
 }
 
 export function plural(value: number, one: string, many = `${one}s`): string {

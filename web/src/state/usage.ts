@@ -25,11 +25,6 @@ export function share(line: Counted, whole: Counted): number {
   return Math.round((totalOf(line) / Math.max(1, totalOf(whole))) * 1000) / 10;
 }
 
-/** A count as short as it can be read: 950, 12.3K, 1.2M. */
-export function tokens(count: number): string {
-  return count.toLocaleString(undefined, { notation: "compact", maximumFractionDigits: 1 });
-}
-
 /** What it cost; empty where there is no price. */
 export function cost({ cost: amount }: Counted, currency: string): string {
   if (amount == null) return "";
