@@ -110,9 +110,8 @@ def refuse_more(call: CallContext, config: SubagentConfig) -> None:
     live = [e.reference for e in call.state.children if e.is_addressable and e.name == config.name]
     if len(live) >= most:
         raise RefusedError(
-            f"there are {len(live)} instances of {config.name!r}, as many as may be "
-            f"(maxInstances {most}): write to one of them with subagent_message instead: "
-            f"{', '.join(live)}"
+            f"{config.name!r} has as many instances as it may (maxInstances {most}): write with "
+            f"subagent_message to one that there is: {', '.join(live)}"
         )
 
 
