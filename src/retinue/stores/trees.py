@@ -14,6 +14,7 @@ from io import FileIO
 from pathlib import Path, PurePosixPath
 
 from retinue.agents.files import FileStream, TreeEntry
+from retinue.clock import Clock, SystemClock
 from retinue.errors import NotFoundError, StoreFullError, UsageError
 from retinue.ids import AgentId, is_agent_id, new_id
 from retinue.messages import FileReference
@@ -23,6 +24,8 @@ LARGEST_FILE = 64 * 1024 * 1024
 _LONGEST_PATH = 1024
 _LONGEST_NAME = 255
 _ODD = re.compile(r"[\\\x00-\x1f\x7f\ud800-\udfff]")
+_DRAFT = re.compile(r"\.draft[0-9a-f]{32}")
+_DRAFT_SECONDS = 3_600  # nobody writes for so long: whoever did has died
 _DIRECTORY = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 
 _Entries = list[TreeEntry]
@@ -32,22 +35,27 @@ _Folders = list[tuple[str, ...]]
 class FileTrees:
     """The trees below one data directory."""
 
-    def __init__(self, data_dir: Path, *, largest_file: int = LARGEST_FILE) -> None:
+    def __init__(
+        self, data_dir: Path, *, largest_file: int = LARGEST_FILE, clock: Clock | None = None
+    ) -> None:
         self._agents = data_dir / "agents"
         self._largest_file = largest_file
+        self._clock = clock or SystemClock()
 
     def tree(self, agent_id: AgentId) -> "FileTree":
         if not is_agent_id(agent_id):
             raise NotFoundError(f"no agent {agent_id!r}")
-        return FileTree(self._agents / agent_id / "files", largest_file=self._largest_file)
+        root = self._agents / agent_id / "files"
+        return FileTree(root, largest_file=self._largest_file, clock=self._clock)
 
 
 class FileTree:
     """One agent's files. Every path is walked part by part, and no link is followed."""
 
-    def __init__(self, root: Path, *, largest_file: int = LARGEST_FILE) -> None:
+    def __init__(self, root: Path, *, largest_file: int, clock: Clock) -> None:
         self._root = root
         self._largest_file = largest_file
+        self._clock = clock
 
     async def read(self, path: str) -> bytes:
         return await asyncio.to_thread(self._read, parts_of(path))
@@ -194,6 +202,9 @@ class FileTree:
                     continue  # a program made it, and no path here could name it
                 here = (*parts, entry.name)
                 status = entry.stat(follow_symlinks=False)
+                if _DRAFT.fullmatch(entry.name):
+                    self._sweep(entry.name, status, folder)
+                    continue
                 modified = datetime.fromtimestamp(status.st_mtime, UTC)
                 if entry.is_file(follow_symlinks=False):
                     file = _reference(here, status.st_size)
@@ -202,6 +213,12 @@ class FileTree:
                     found.append(TreeEntry(path=_shown(here), modified=modified))
                     folders.append(here)
         return found, folders
+
+    def _sweep(self, draft: str, status: os.stat_result, folder: int) -> None:
+        """Remove what a process left that died while it wrote; what is being written stays."""
+        if self._clock.now().timestamp() - status.st_mtime > _DRAFT_SECONDS:
+            with suppress(OSError):
+                os.unlink(draft, dir_fd=folder)
 
     def _check_size(self, size: int) -> None:
         if size > self._largest_file:

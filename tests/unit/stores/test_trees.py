@@ -149,3 +149,16 @@ async def test_folders_are_listed_with_files(tree: FileTree) -> None:
         "/notes/deep",
         "/notes/deep/a.txt",
     ]
+
+
+async def test_what_a_dead_process_left_half_written_is_no_file_and_goes_in_time(
+    tree: FileTree,
+) -> None:
+    await tree.write("/a.txt", b"whole")
+    folder = Path(tree.real_path("/a.txt")).parent
+    fresh, old = (folder / f".draft{digit * 32}" for digit in "ab")
+    for draft in (fresh, old):
+        draft.write_bytes(b"hal")
+    os.utime(old, (0, 0))
+    assert [entry.path for entry in await tree.entries()] == ["/a.txt"]
+    assert (fresh.exists(), old.exists()) == (True, False)
