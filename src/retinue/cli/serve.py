@@ -2,6 +2,7 @@
 
 import asyncio
 import contextlib
+import gc
 import os
 import sys
 from pathlib import Path
@@ -127,11 +128,15 @@ def _begin_project(project: Path) -> None:
 
 @contextlib.asynccontextmanager
 async def _opened(project: Path, *, is_rebuilding: bool) -> "AsyncGenerator[App]":
-    from retinue.assembly import open_app, tune_process
-    from retinue.cli.logs import without
+    gc.disable()  # what is loaded stays
+    try:
+        from retinue.assembly import open_app, tune_process
+        from retinue.cli.logs import without
 
-    with without("retinue.definitions.catalog"):  # the greeting tells what does not load
-        app = await open_app(project, environment(), rebuilds=is_rebuilding)
+        with without("retinue.definitions.catalog"):  # the greeting tells what does not load
+            app = await open_app(project, environment(), rebuilds=is_rebuilding)
+    finally:
+        gc.enable()
     tune_process()
     try:
         yield app

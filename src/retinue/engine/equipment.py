@@ -168,10 +168,13 @@ class Equipment:
 
     async def closing(self, warm: Warm, plan: Plan) -> str:
         """What changes by itself, as it was when this turn first asked."""
-        since = (warm.state.turn.first_seq if warm.state.turn else 0, plan.artifacts)
-        if warm.closing_of != since:
-            warm.closing = closing_text(await self.closing_sections(warm, plan))
-            warm.closing_of = since
+        since = warm.state.turn.first_seq if warm.state.turn else 0
+        if warm.closing_since != since:
+            about = (self._artifacts.revision, self._windows.revision, plan.artifacts)
+            if warm.closing_about != about:
+                warm.closing = closing_text(await self.closing_sections(warm, plan))
+                warm.closing_about = about
+            warm.closing_since = since
         warm.own_overhead += len(warm.closing)
         warm.overhead += len(warm.closing)
         return warm.closing

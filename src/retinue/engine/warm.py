@@ -185,7 +185,8 @@ class Warm:
         self.overhead = 0  # characters of the system prompt and the tools
         self.own_overhead = 0  # of these, what is not the definition's
         self.closing = ""  # what the model is told after the conversation
-        self.closing_of: tuple[int, frozenset[str]] | None = None  # in which turn, about what
+        self.closing_since = -1  # the turn that first asked for it
+        self.closing_about: tuple[int, int, frozenset[str]] | None = None  # what it was made of
         self.is_deleted = False
         self.is_ended = agent.lifecycle != "active"
         self.hook_posts: list[Post] = []  # what hooks asked for, for the next commit

@@ -26,12 +26,23 @@ class Windows:
     def __init__(self, clock: Clock) -> None:
         self._clock = clock
         self._windows: dict[OwnerId, dict[str, _Window]] = {}
+        self._revision = 0
+        self._has_leases = False
+
+    @property
+    def revision(self) -> int:
+        """Changes when what anybody's windows show does, or might: leases run out unseen."""
+        if self._has_leases:
+            self._revision += 1
+        return self._revision
 
     def show(
         self, owner: OwnerId, window_id: str, inventory: Inventory, *, holder: object | None = None
     ) -> None:
         """Take what a window shows now; without a holder, for as long as a lease lasts."""
         until = None if holder is not None else self._clock.monotonic() + LEASE_SECONDS
+        self._revision += 1
+        self._has_leases = self._has_leases or holder is None
         windows = self._windows.setdefault(owner, {})
         windows[window_id] = _Window(inventory, holder, until)
         if len(windows) > MOST_WINDOWS:
@@ -39,10 +50,12 @@ class Windows:
 
     def close(self, owner: OwnerId, window_id: str) -> bool:
         """Forget a window; False when it was not there."""
+        self._revision += 1
         windows = self._windows.get(owner, {})
         was_there = windows.pop(window_id, None) is not None
         if not windows:
             self._windows.pop(owner, None)
+        self._has_leases = self._has_leases and bool(self._windows)
         return was_there
 
     def leave(self, owner: OwnerId, holder: object) -> None:

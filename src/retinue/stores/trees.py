@@ -52,10 +52,12 @@ class FileTrees:
 class FileTree:
     """One agent's files. Every path is walked part by part, and no link is followed."""
 
-    def __init__(self, root: Path, *, largest_file: int, clock: Clock) -> None:
+    def __init__(
+        self, root: Path, *, largest_file: int = LARGEST_FILE, clock: Clock | None = None
+    ) -> None:
         self._root = root
         self._largest_file = largest_file
-        self._clock = clock
+        self._clock = clock or SystemClock()
 
     async def read(self, path: str) -> bytes:
         return await asyncio.to_thread(self._read, parts_of(path))

@@ -32,13 +32,17 @@ class Belongings:
     def __init__(self, store: Store) -> None:
         self._store = store
         self._shelves: dict[OwnerId, _Shelf] = {}
+        self.revision = 0
 
     def follow(self, changes: Sequence[Change]) -> None:
         """Note what has to be looked up again."""
         if not self._shelves:
             return
         for change in changes:
-            shelf = self._shelves.get(change.owner) if change.artifacts else None
+            if not change.artifacts:
+                continue
+            self.revision += 1
+            shelf = self._shelves.get(change.owner)
             if shelf is not None:
                 news = change.artifacts
                 shelf.stale.update((one.kind, one.id) for one in news if one.kind in _KINDS)

@@ -60,6 +60,11 @@ class NoSkills:
 class Artifacts(Protocol):
     """The artifacts of owners; asked once a turn, so it answers from memory."""
 
+    @property
+    def revision(self) -> int:
+        """Changes when anybody's artifacts do."""
+        ...
+
     async def listed(
         self, owner: OwnerId, types: Collection[str], *, limit: int
     ) -> Sequence[ItemGroup]:
