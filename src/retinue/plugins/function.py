@@ -8,7 +8,7 @@ from typing import Any, Generic, ParamSpec, TypeVar, get_args, overload
 from retinue.errors import DefinitionError
 from retinue.plugins.port import Operation, OperationContext, OperationEffect
 from retinue.tools.docstrings import docstring_of
-from retinue.tools.signature import Signature
+from retinue.tools.signature import Signature, located
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -86,13 +86,7 @@ class FunctionOperation(Generic[P, R]):
             raise self._complaint("output_limit must be above 0")
 
     def _complaint(self, reason: str) -> DefinitionError:
-        code = getattr(self.function, "__code__", None)
-        return DefinitionError(
-            reason,
-            file=code.co_filename if code else "?",
-            line=code.co_firstlineno if code else None,
-            field=f"operation {self._options.id}",
-        )
+        return located(reason, self.function, field=f"operation {self._options.id}")
 
 
 @overload

@@ -10,7 +10,7 @@ from retinue.errors import DefinitionError, UsageError
 from retinue.tools.docstrings import docstring_of
 from retinue.tools.port import Check, Effect, Pending, Tool, ToolContext, ToolOutput, Verified
 from retinue.tools.results import output_of
-from retinue.tools.signature import Signature
+from retinue.tools.signature import Signature, located
 
 if TYPE_CHECKING:
     from retinue.definitions.prompt import Variable  # its package is slow to import
@@ -159,13 +159,7 @@ class FunctionTool(Generic[P, R]):
         return getattr(self.function, "__name__", self.name)
 
     def _complaint(self, reason: str) -> DefinitionError:
-        code = getattr(self.function, "__code__", None)
-        return DefinitionError(
-            reason,
-            file=code.co_filename if code else "?",
-            line=code.co_firstlineno if code else None,
-            field=f"tool {self._spelled}",
-        )
+        return located(reason, self.function, field=f"tool {self._spelled}")
 
 
 @overload

@@ -18,6 +18,17 @@ Complaint = Callable[[str], DefinitionError]
 _CONTEXTS = ("ToolContext", "OperationContext")
 
 
+def located(reason: str, function: Callable[..., Any], *, field: str) -> DefinitionError:
+    """The error with the place where the function is written."""
+    code = getattr(function, "__code__", None)
+    return DefinitionError(
+        reason,
+        file=code.co_filename if code else "?",
+        line=code.co_firstlineno if code else None,
+        field=field,
+    )
+
+
 @dataclass(frozen=True, slots=True)
 class Signature:
     """How a function is called: with a context or without, in the loop or in a thread."""
