@@ -128,7 +128,7 @@ class Hooks:
         for item in items:
             record = record_of(item)
             assert isinstance(record, UserRecord | SystemRecord)
-            record = await self._created(warm, hooks, record)
+            record = await _created(self._context(warm), hooks, record)
             body = structs.replace(item.body, text=record.text, files=record.files)
             taken.append(structs.replace(item, body=body))
         return taken
@@ -154,14 +154,7 @@ class Hooks:
 
     async def response(self, warm: Warm, hooks: HookSet, completed: Completed) -> Completed:
         """The model's words as they are written down; what it called stays as it is."""
-        said = AssistantRecord(
-            parts=list(completed.parts), model=completed.model, finish=completed.finish
-        )
-        record = await self._created(warm, hooks, said)
-        record = await self._piped(warm, hooks, "before_update_message", record, _like(record))
-        if record is said:
-            return completed
-        return structs.replace(completed, parts=record.parts)
+        return await _spoken(self._context(warm), hooks, completed)
 
     async def result(
         self, warm: Warm, hooks: HookSet, call: CallPart, result: CallResult
@@ -174,7 +167,7 @@ class Hooks:
                     await self._born(warm, hooks, new)
         if result.record is None:
             return result
-        record = await self._settled(warm, hooks, call, result.record)
+        record = await _settled(self._context(warm), hooks, call, result.record)
         if record.status == "erased":
             return structs.replace(result, record=record, handoff=None, departure=None)
         return structs.replace(result, record=record)
@@ -194,7 +187,7 @@ class Hooks:
         settled: list[KnownRecord] = []
         for record in records:
             if isinstance(record, ToolRecord) and record.call in calls:
-                record = await self._settled(warm, hooks, calls[record.call], record)
+                record = await _settled(self._context(warm), hooks, calls[record.call], record)
                 record = await self._piped(
                     warm, hooks, "before_update_message", record, _like(record)
                 )
@@ -213,6 +206,14 @@ class Hooks:
                 for hook in (hook for kind in kinds for hook in hooks.get(kind, ())):
                     await _run(hook, self._context(warm), record)
 
+    async def said_within(
+        self, call: CallContext, hooks: HookSet, said: UserRecord
+    ) -> Sequence[AnyRecord]:
+        """What a prompt that is called like a tool is told."""
+        who = self._context_of(call)
+        told: list[AnyRecord] = [await _created(who, hooks, said)]
+        return await _piped(who, hooks, "filter_messages", told, _list_of(AnyRecord))
+
     async def request_within(
         self, call: CallContext, hooks: HookSet, system: str, messages: Sequence[ModelMessage]
     ) -> tuple[str, Sequence[ModelMessage]]:
@@ -225,23 +226,17 @@ class Hooks:
         except HookBlocked as block:
             raise RefusedError(str(block)) from block
 
+    async def response_within(
+        self, call: CallContext, hooks: HookSet, completed: Completed
+    ) -> Completed:
+        """The words of the model that a prompt which is called like a tool asked."""
+        return await _spoken(self._context_of(call), hooks, completed)
+
     async def result_within(
         self, call: CallContext, hooks: HookSet, part: CallPart, record: ToolRecord
     ) -> ToolRecord:
         """The result of a call within a prompt that is called like a tool."""
-        return await _judged(self._context_of(call), hooks, part, record)
-
-    async def _settled(
-        self, warm: Warm, hooks: HookSet, call: CallPart, record: ToolRecord
-    ) -> ToolRecord:
-        record = await _judged(self._context(warm), hooks, call, record)
-        if record.status == "erased":
-            return record
-        record = await self._piped(warm, hooks, "before_store_tool_result", record, _like(record))
-        return await self._created(warm, hooks, record)
-
-    async def _created(self, warm: Warm, hooks: HookSet, record: RecordT) -> RecordT:
-        return await self._piped(warm, hooks, "before_create_message", record, _like(record))
+        return await _settled(self._context_of(call), hooks, part, record)
 
     async def _born(self, warm: Warm, hooks: HookSet, new: NewAgent) -> None:
         if isinstance(new.descriptor, SubagentDescriptor):
@@ -309,6 +304,29 @@ async def _piped(
         if given is not None:
             value = _accepted(hook, given, value, accept)
     return value
+
+
+async def _created(who: HookContext, hooks: HookSet, record: RecordT) -> RecordT:
+    return await _piped(who, hooks, "before_create_message", record, _like(record))
+
+
+async def _spoken(who: HookContext, hooks: HookSet, completed: Completed) -> Completed:
+    said = AssistantRecord(
+        parts=list(completed.parts), model=completed.model, finish=completed.finish
+    )
+    record = await _created(who, hooks, said)
+    record = await _piped(who, hooks, "before_update_message", record, _like(record))
+    return completed if record is said else structs.replace(completed, parts=record.parts)
+
+
+async def _settled(
+    who: HookContext, hooks: HookSet, call: CallPart, record: ToolRecord
+) -> ToolRecord:
+    record = await _judged(who, hooks, call, record)
+    if record.status == "erased":
+        return record
+    record = await _piped(who, hooks, "before_store_tool_result", record, _like(record))
+    return await _created(who, hooks, record)
 
 
 async def _judged(

@@ -13,7 +13,7 @@ from typing import Any, cast
 import msgspec
 from msgspec import structs
 
-from retinue.agents.context import user_content
+from retinue.agents.context import Context
 from retinue.agents.permission import Permission, is_held
 from retinue.definitions.catalog import Catalog
 from retinue.definitions.declared import HookSet
@@ -32,7 +32,8 @@ from retinue.engine.stopping import as_text
 from retinue.engine.tooling import CallContext
 from retinue.errors import ModelError, NotFoundError, RefusedError, RetinueError
 from retinue.failpoints import reach
-from retinue.messages import CallPart, FileReference, TextPart, ToolRecord, UserMessage, clean_text
+from retinue.ids import ItemId
+from retinue.messages import CallPart, FileReference, TextPart, ToolRecord, UserRecord, clean_text
 from retinue.models.port import Completed, ModelRequest, Models
 from retinue.tools.execution import run_tool
 from retinue.tools.packages import visible_tools
@@ -117,9 +118,11 @@ class SubPrompts:
         tools = self._offered(call, prompt)
         hooks = hooks_of(self._catalog, call.plan.definition, prompt)
         said = first_words(entry, arguments) or msgspec.json.encode(arguments).decode()
-        content = user_content(said, await first_files(entry, arguments, call.files))
+        files = await first_files(entry, arguments, call.files)
+        first = UserRecord(item=ItemId(call.idempotency_key), text=said, files=files)
+        shown = [first] if hooks is None else await self._hooks.said_within(call, hooks, first)
         system = _system(variables, prompt, tools, arguments)
-        messages = await with_images([UserMessage(content=content)], call.files)
+        messages = await with_images(Context(shown).messages, call.files)
         if hooks is not None:
             system, messages = await self._hooks.request_within(call, hooks, system, messages)
         request = ModelRequest(
@@ -131,6 +134,8 @@ class SubPrompts:
         reach("prompt:before")
         completed = await self._ask(call, prompt, request)
         reach("prompt:after")
+        if hooks is not None:
+            completed = await self._hooks.response_within(call, hooks, completed)
         told = _Told()
         for number, part in enumerate(p for p in completed.parts if isinstance(p, CallPart)):
             await self._run(_Within(call, prompt, tools, hooks, told), part, number)

@@ -20,7 +20,7 @@ from tests.unit.engine.subagents.support import (
     says,
     tool_result,
 )
-from tests.unit.engine.support import Gate, calls, counted_tool, gated
+from tests.unit.engine.support import Gate, calls, counted_tool, gated, said
 from tests.unit.engine.test_sides import shown
 
 HELPER = 'name = "helper"\ndescription = "Helps."\n{more}\n[sideA]\nprompt = "p"\n'
@@ -238,6 +238,55 @@ def hushed(ctx, call, result):
     text = (await tool_result(kit, agent)).text
     assert "rest:" in text
     assert "dig:" not in text
+
+
+async def test_words_and_results_within_a_sub_prompt_pass_the_hooks_for_messages(
+    start: Start,
+) -> None:
+    code = """
+from msgspec import structs
+from retinue import define_hook
+from retinue.messages import AssistantRecord, SystemRecord, TextPart
+
+@define_hook(hook="before_create_message")
+def hidden(ctx, message):
+    if not isinstance(message, AssistantRecord):
+        return message.text.replace("tides", "****")
+
+@define_hook(hook="filter_messages")
+def briefed(ctx, records):
+    return [SystemRecord(text="Be brief.", origin="hook"), *records]
+
+@define_hook(hook="before_update_message")
+def signed(ctx, message):
+    return structs.replace(message, parts=[*message.parts, TextPart(text=" Yours, E.")])
+
+@define_hook(hook="before_store_tool_result")
+def stamped(ctx, result):
+    return result.text + " (stored)"
+
+@define_hook(hook="after_create_message")
+def unheard(ctx, message):
+    raise AssertionError("nothing of it is on disk")
+"""
+    expert = EXPERT.replace("---\n", "---\nhooks: [hidden, briefed, signed, stamped, unheard]\n", 1)
+    model = ScriptedModel(asking(Reply(text="Look.", calls=[Call(name="dig")])), name="main")
+    kit = await start(
+        model,
+        tools=[counted_tool([], "dig")],
+        definitions={"helper.toml": HELPER.format(more=""), "hooks.py": code},
+        prompts={"p.md": CALLER % "", "expert.md": expert % "dig"},
+    )
+    agent = await kit.agent()
+    await kit.ask(agent, "hi")
+    request = next(r for r in model.requests if "You know" in r.system)
+    told = "\n".join(said(request))
+    assert "Be brief." in told
+    assert "****" in told
+    assert "tides" not in told
+    text = (await tool_result(kit, agent)).text
+    assert "Look. Yours, E." in text
+    assert text.endswith("(stored)")
 
 
 async def test_a_block_within_a_sub_prompt_fails_the_call_and_no_more(start: Start) -> None:
