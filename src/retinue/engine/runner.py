@@ -76,7 +76,6 @@ from retinue.tools.port import FileTrees
 logger = logging.getLogger(__name__)
 
 _FIRST_SEQ = 2  # of the first record after the one that says that the agent began
-
 _LATE_RESULTS = frozenset({"settle", "timeout", "putoff"})  # of calls that waited for them
 
 Written = (
@@ -225,6 +224,8 @@ class Runner:
                         await self._perform(warm, action)
             except Interrupted:
                 continue
+        if warm.hook_posts:
+            await self._committer.commit(warm, self._committer.draft(warm))
         return None
 
     async def note_crash(self, warm: Warm) -> None:

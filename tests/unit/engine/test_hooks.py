@@ -1,10 +1,12 @@
 """Hooks of definitions and prompts, at each point of a run."""
 
+import asyncio
 from typing import Any
 
 import pytest
 
 from retinue.engine import hooking
+from retinue.errors import BusyError
 from retinue.messages import AssistantRecord, RunRecord, ToolRecord
 from retinue.models.port import ModelRequest
 from retinue.models.scripted import Answer, Call, Reply, ScriptedModel
@@ -392,6 +394,43 @@ def four(ctx, message):
     kinds = [kind for kind in await kit.kinds(agent) if kind.startswith("tool")]
     assert kinds[0].endswith("!")
     assert ("update", "ToolRecord") in logged(kit)
+
+
+async def test_what_a_hook_asked_for_while_the_engine_stopped_is_committed(start: Start) -> None:
+    code = """
+import asyncio
+from retinue.messages import UserRecord
+
+go = asyncio.Event()
+
+@define_hook(hook="after_create_message")
+async def one(ctx, message):
+    if isinstance(message, UserRecord):
+        log.append(message.text)
+        await go.wait()
+        ctx.post(message.text, "news")
+"""
+    kit = await begin(start, ["Hello."] * 2, code)
+    reader, writer = await kit.agent(), await kit.agent()
+    await kit.post(writer, reader.id)
+    await eventually(lambda: bool(logged(kit)))
+    go = next(iter(kit.engine.catalog.hooks().values())).execute.__globals__["go"]
+    stopping = asyncio.create_task(kit.restart())
+
+    async def is_stopping() -> bool:
+        try:
+            await kit.engine.compact(reader.owner, reader.id)
+        except BusyError:
+            return True
+        return False
+
+    async def told() -> bool:
+        return any("news" in kind for kind in await kit.kinds(reader))
+
+    await until(is_stopping)
+    go.set()
+    await stopping
+    await until(told)
 
 
 async def test_an_agent_without_hooks_is_left_alone(start: Start) -> None:
