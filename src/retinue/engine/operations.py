@@ -4,6 +4,7 @@ import asyncio
 import logging
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from retinue.agents.permission import Permission, is_held
@@ -23,7 +24,7 @@ from retinue.ids import AgentId, OwnerId, new_id
 from retinue.messages import clean_json
 from retinue.plugins.port import Operation, OperationContext, Plugin, PluginSource
 from retinue.stores.port import Agent, Store
-from retinue.tools.execution import describe
+from retinue.tools.execution import Raised, Unfinished, describe, within
 from retinue.tools.results import as_plain
 
 logger = logging.getLogger(__name__)
@@ -123,18 +124,29 @@ class Operations:
         arguments: Mapping[str, Any],
     ) -> Any:
         seconds = operation.timeout_seconds or self._seconds
-        try:
-            async with asyncio.timeout(seconds):
-                return as_plain(await operation.run(context, arguments))
-        except RetinueError:
-            raise
-        except TimeoutError:
-            raise OperationError(
-                f"{name} took longer than its limit of {seconds:g} seconds and was stopped."
-            ) from None
-        except Exception as error:
-            logger.info("operation failed", exc_info=error, extra={"operation": name})
-            raise OperationError(f"{name} failed with {describe(error)}") from error
+        ended = await within(partial(_contained, operation, context, arguments), seconds, name)
+        match ended:
+            case Unfinished(reason):
+                raise OperationError(reason)
+            case Raised(RetinueError() as error):
+                raise error
+            case Raised(error):
+                logger.info("operation failed", exc_info=error, extra={"operation": name})
+                raise OperationError(f"{name} failed with {describe(error)}") from error
+            case _:
+                return ended
+
+
+async def _contained(
+    operation: Operation, context: OperationContext, arguments: Mapping[str, Any]
+) -> Any:
+    """Let nothing but a cancellation leave the task: a SystemExit would end more than this call."""
+    try:
+        return as_plain(await operation.run(context, arguments))
+    except asyncio.CancelledError:
+        raise
+    except BaseException as error:  # noqa: BLE001  (an operation may raise anything)
+        return Raised(error)
 
 
 def _asks_first(plan: Plan, agent: Agent, name: str) -> bool:

@@ -4,15 +4,19 @@ import asyncio
 import logging
 import traceback
 from collections.abc import Awaitable, Callable, Mapping
-from typing import Any, cast
+from functools import partial
+from typing import Any, TypeVar, cast
 
 from msgspec import Struct
 
 from retinue.errors import RefusedError, RetinueError
 from retinue.messages import ToolStatus, clean_text
 from retinue.tools.port import Pending, Tool, ToolContext, ToolOutput, Verified
+from retinue.tools.threads import goes_on
 
 logger = logging.getLogger(__name__)
+
+T = TypeVar("T")
 
 _GRACE_SECONDS = 1.0
 """How long a tool that was told to stop may take to clean up."""
@@ -21,8 +25,6 @@ _HEAD_SHARE = 0.6
 
 Redact = Callable[[str], str]
 """Takes out of a text what nobody is to see."""
-
-_Work = Callable[[Tool, ToolContext, Mapping[str, Any]], Awaitable[object]]
 
 _abandoned: set[asyncio.Task[Any]] = set()
 
@@ -36,7 +38,15 @@ class Finished(Struct, frozen=True, kw_only=True):
     pending: Pending | None = None  # it has not ended yet: the result comes as a message
 
 
-class _Raised(Struct, frozen=True):
+class Unfinished(Struct, frozen=True):
+    """It gave nothing: it took too long, or cancelled itself."""
+
+    reason: str
+
+
+class Raised(Struct, frozen=True):
+    """What somebody else's code raised, as a value."""
+
     error: BaseException
 
 
@@ -55,17 +65,11 @@ async def run_tool(
     logged of it goes through `redact`, before it is cut.
     """
     seconds = tool.timeout_seconds or timeout_seconds
-    task = await _run(_contained, tool, ctx, arguments, seconds)
-    if not task.done():
-        ended = await _stop(task)
-        finished = _failed(
-            f"{tool.name} took longer than its limit of {seconds:g} seconds and was stopped."
-            + ("" if ended else " It did not end when told to and may still be running.")
-        )
-    elif task.cancelled():
-        finished = _failed(f"{tool.name} cancelled itself and gave no result.")
+    ended = await within(partial(_contained, tool, ctx, arguments), seconds, tool.name)
+    if isinstance(ended, Unfinished):
+        finished = _failed(ended.reason)
     else:
-        finished = _outcome(tool, task.result(), redact)
+        finished = _outcome(tool, ended, redact)
     return _tidy(finished, tool.output_limit or output_limit, redact)
 
 
@@ -81,12 +85,8 @@ async def run_check(
     if tool.check is None:
         return None
     seconds = tool.timeout_seconds or timeout_seconds
-    task = await _run(_checked, tool, ctx, arguments, seconds)
-    if not task.done():
-        await _stop(task)
-        return None
-    verified = None if task.cancelled() else task.result()
-    if isinstance(verified, _Raised):
+    verified = await within(partial(_checked, tool, ctx, arguments), seconds, tool.name)
+    if isinstance(verified, Raised):
         told = describe(verified.error)
         told = told if redact is None else redact(told)
         logger.warning("tool check failed", extra={"tool": tool.name, "error": told})
@@ -99,13 +99,11 @@ async def run_check(
     return Verified(happened=verified.happened, output=output)
 
 
-async def _run(
-    work: _Work, tool: Tool, ctx: ToolContext, arguments: Mapping[str, Any], seconds: float
-) -> "asyncio.Task[object]":
+async def within(work: Callable[[], Awaitable[T]], seconds: float, name: str) -> T | Unfinished:
     """Give it a task of its own, which may outlive its time, and wait no longer than that."""
     loop = asyncio.get_running_loop()
     ended: asyncio.Future[None] = loop.create_future()
-    task = loop.create_task(_telling(ended, work, tool, ctx, arguments), name=f"tool {tool.name}")
+    task = loop.create_task(_telling(ended, work), name=f"tool {name}")
     timer = loop.call_later(seconds, _tell, ended)
     try:
         await ended
@@ -114,18 +112,20 @@ async def _run(
         raise
     finally:
         timer.cancel()
-    return task
+    if not task.done():
+        has_ended = await _stop(task)
+        return Unfinished(
+            f"{name} took longer than its limit of {seconds:g} seconds and was stopped."
+            + ("" if has_ended else " It did not end when told to and may still be running.")
+        )
+    if task.cancelled():
+        return Unfinished(f"{name} cancelled itself and gave no result.")
+    return task.result()
 
 
-async def _telling(
-    ended: "asyncio.Future[None]",
-    work: _Work,
-    tool: Tool,
-    ctx: ToolContext,
-    arguments: Mapping[str, Any],
-) -> object:
+async def _telling(ended: "asyncio.Future[None]", work: Callable[[], Awaitable[T]]) -> T:
     try:
-        return await work(tool, ctx, arguments)
+        return await work()
     finally:
         _tell(ended)
 
@@ -142,7 +142,7 @@ async def _contained(tool: Tool, ctx: ToolContext, arguments: Mapping[str, Any])
     except asyncio.CancelledError:
         raise
     except BaseException as error:  # noqa: BLE001  (whatever a tool raises is its result)
-        return _Raised(error)
+        return Raised(error)
 
 
 async def _checked(tool: Tool, ctx: ToolContext, arguments: Mapping[str, Any]) -> object:
@@ -152,7 +152,7 @@ async def _checked(tool: Tool, ctx: ToolContext, arguments: Mapping[str, Any]) -
     except asyncio.CancelledError:
         raise
     except BaseException as error:  # noqa: BLE001
-        return _Raised(error)
+        return Raised(error)
 
 
 async def _stop(task: "asyncio.Task[Any]") -> bool:
@@ -161,16 +161,16 @@ async def _stop(task: "asyncio.Task[Any]") -> bool:
     task.add_done_callback(_abandoned.discard)
     task.cancel()
     await asyncio.wait({task}, timeout=_GRACE_SECONDS)
-    return task.done()
+    return task.done() and not goes_on(task)
 
 
 def _outcome(tool: Tool, value: object, redact: Redact | None = None) -> Finished:
     match value:
-        case _Raised(RefusedError() as error):
+        case Raised(RefusedError() as error):
             return _failed(error.message, status="refused")
-        case _Raised(RetinueError() as error):
+        case Raised(RetinueError() as error):
             return _failed(error.message)
-        case _Raised(error):
+        case Raised(error):
             place = _place(error)
             if redact is None:
                 logger.info("tool failed", exc_info=error, extra={"tool": tool.name})

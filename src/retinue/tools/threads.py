@@ -4,9 +4,17 @@ import asyncio
 import contextvars
 import threading
 from collections.abc import Callable
-from typing import TypeVar
+from typing import Any, TypeVar
+from weakref import WeakSet
 
 T = TypeVar("T")
+
+_left: WeakSet[asyncio.Task[Any]] = WeakSet()
+
+
+def goes_on(task: "asyncio.Task[Any]") -> bool:
+    """Whether the task stopped waiting for a function that was still running."""
+    return task in _left
 
 
 async def in_thread(call: Callable[[], T], *, name: str) -> T:
@@ -36,7 +44,13 @@ async def in_thread(call: Callable[[], T], *, name: str) -> T:
             return  # the loop is closed: nobody waits any more
 
     threading.Thread(target=work, name=name, daemon=True).start()
-    values, error = await done
+    try:
+        values, error = await done
+    except asyncio.CancelledError:
+        task = asyncio.current_task()
+        if task is not None:
+            _left.add(task)
+        raise
     if error is not None:
         raise error
     return values[0]

@@ -1,13 +1,17 @@
 """Operations over HTTP: for the owner, or within the scope of an agent."""
 
+import asyncio
 import sqlite3
 from contextlib import closing
+from pathlib import Path
 from typing import Any
 
 import httpx2
 import pytest
 
-from tests.acceptance.http.support import Door
+from retinue.plugins.defining import define_plugin
+from retinue.plugins.function import operation
+from tests.acceptance.http.support import Door, opened
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 
@@ -53,6 +57,46 @@ async def test_what_is_wrong_has_its_code_and_status(door: Door) -> None:
     assert error_of(await operate(door, "sell"))[:2] == (404, "not_found")
     unknown = await door.client.post("/api/plugins/shelves/operations/find", json={})
     assert error_of(unknown)[:2] == (404, "not_found")
+
+
+@operation
+def leave() -> None:
+    raise SystemExit(3)
+
+
+@operation
+async def give_up() -> None:
+    raise asyncio.CancelledError
+
+
+@operation
+def wait_elsewhere() -> None:
+    raise TimeoutError("the shop did not answer")
+
+
+@operation(timeout_seconds=0.05)
+async def stay() -> str:
+    try:
+        await asyncio.sleep(60)
+    except asyncio.CancelledError:
+        await asyncio.sleep(60)
+    return "late"
+
+
+UNRULY = define_plugin(id="unruly", operations=[leave, give_up, wait_elsewhere, stay])
+
+
+async def test_whatever_an_operation_does_the_caller_is_told_what(tmp_path: Path) -> None:
+    async with opened(tmp_path, plugins=[UNRULY]) as door:
+        for name, said in (
+            ("leave", "unruly_leave failed with SystemExit: 3"),
+            ("give-up", "unruly_give_up cancelled itself and gave no result."),
+            ("wait-elsewhere", "failed with TimeoutError: the shop did not answer"),
+            ("stay", "It did not end when told to and may still be running."),
+        ):
+            answer = await door.client.post(f"/api/plugins/unruly/operations/{name}", json={})
+            assert error_of(answer)[:2] == (500, "operation_failed")
+            assert said in error_of(answer)[2]
 
 
 async def test_one_key_is_one_key_of_the_operation_and_of_nobody_else(door: Door) -> None:
