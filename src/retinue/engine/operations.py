@@ -76,7 +76,7 @@ class Operations:
         plugin, operation = await self._find(plugin_id, operation_id)
         name = plugin.tool_name(operation)
         if caller.agent_id is not None:
-            await self._require(caller, caller.agent_id, plugin.id, name)
+            await self._require(caller, caller.agent_id, plugin, name)
         elif operation.needs_agent:
             raise UsageError(f"{name} is done by agents: say which one it is done for")
         if key is not None and operation.effect == "once":
@@ -99,14 +99,17 @@ class Operations:
             raise NotFoundError(f"{plugin_id!r} has no operation {operation_id[:64]!r}")
         return plugin, operation
 
-    async def _require(self, caller: Caller, agent_id: AgentId, plugin_id: str, name: str) -> None:
+    async def _require(self, caller: Caller, agent_id: AgentId, plugin: Plugin, name: str) -> None:
         agent = await self._store.agent(caller.owner, agent_id)
         if agent.lifecycle != "active":
             raise TerminatedError("the agent has ended")
         plan = await self._plan_of(agent.definition, caller.side, agent)
-        refused = denial(plan, name, plan.known.get(name), call="")
+        tool = plan.known.get(name)
+        if tool is not None and tool.source != plugin.source:
+            tool = None  # another tool that took the name: its rights are not the operation's
+        refused = denial(plan, name, tool, call="")
         if refused is None and caller.is_skill:
-            refused = skill_denial(plan, plugin_id)
+            refused = skill_denial(plan, plugin.id)
         if refused is not None:
             await self._store.note(caller.owner, agent_id, refused.line)
             raise RefusedError(refused.text, details={"tool": name})

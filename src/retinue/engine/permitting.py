@@ -18,7 +18,7 @@ class Denial:
 
 def denial(plan: Plan, name: str, tool: Tool | None, *, call: str) -> Denial | None:
     """Say no to a call of what the scope does not hold; `call` names it in the audit log."""
-    if name in plan.scoped:
+    if tool is not None and plan.scoped.get(name) is tool:
         return None
     rule = str(verdict(plan.definition.tool_scope, tool)) if tool is not None else "not visible"
     return Denial(

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Any, Literal, Protocol
 
 from retinue.clock import Clock
+from retinue.definitions.scoping import SYSTEM_PREFIX
 from retinue.errors import UsageError
 from retinue.ids import AgentId, OwnerId
 from retinue.problems import LoadProblem
@@ -75,9 +76,16 @@ class Plugin:
             name = self.tool_name(operation)
             if len(name) > _LONGEST_TOOL_NAME:
                 raise UsageError(f"{name!r} is too long: {_LONGEST_TOOL_NAME} characters at most")
+            if name.startswith(SYSTEM_PREFIX):
+                raise UsageError(f"{name!r} is reserved: {SYSTEM_PREFIX}* are the engine's own")
             if name in names:
                 raise UsageError(f"there are two operations {operation.id!r}")
             names.add(name)
+
+    @property
+    def source(self) -> str:
+        """What its tools tell of where they come from."""
+        return f"plugin:{self.id}"
 
     def operation(self, operation_id: str) -> Operation | None:
         return next((one for one in self.operations if one.id == operation_id), None)

@@ -20,7 +20,10 @@ class BuiltinPlugins:
 
 
 class Plugins:
-    """Implements `PluginSource`: of two plugins with one id, that of the earlier source stands."""
+    """Implements `PluginSource`: of two plugins with one id, or one name of a tool, the first stands.
+
+    Ids differ where names of tools do not: `a-b` and `c` give the same as `a` and `b-c`.
+    """
 
     def __init__(self, *sources: PluginSource) -> None:
         self._sources = sources
@@ -42,11 +45,25 @@ class Plugins:
 
     def _combine(self, listed: Sequence[Mapping[str, Plugin]]) -> None:
         plugins: dict[str, Plugin] = {}
+        tools: dict[str, Plugin] = {}
         problems: list[LoadProblem] = []
         for plugin in (one for answer in listed for one in answer.values()):
-            known = plugins.setdefault(plugin.id, plugin)
-            if known is not plugin:
-                where = known.file or "built in"
-                message = f"there is a plugin {plugin.id!r} already ({where}); it is left out"
+            reason = _taken(plugin, plugins, tools)
+            if reason:
+                message = f"{reason}; it is left out"
                 problems.append(LoadProblem(file=plugin.file, line=plugin.line, message=message))
+                continue
+            plugins[plugin.id] = plugin
+            tools |= {plugin.tool_name(one): plugin for one in plugin.operations}
         self._seen, self._plugins, self._problems = listed, plugins, problems
+
+
+def _taken(plugin: Plugin, plugins: Mapping[str, Plugin], tools: Mapping[str, Plugin]) -> str:
+    """Say what of the plugin another one has already, if anything."""
+    known = plugins.get(plugin.id)
+    if known is not None:
+        return f"there is a plugin {plugin.id!r} already ({known.file or 'built in'})"
+    for name in map(plugin.tool_name, plugin.operations):
+        if name in tools:
+            return f"there is a tool {name!r} already, of the plugin {tools[name].id!r}"
+    return ""

@@ -86,7 +86,7 @@ def _tool(plugin: Plugin, operation: Operation, clock: Clock) -> Tool:
         capabilities=operation.capabilities,
         timeout_seconds=operation.timeout_seconds,
         output_limit=operation.output_limit,
-        source=f"plugin:{plugin.id}",
+        source=plugin.source,
         file=plugin.file,
         line=plugin.line,
     )

@@ -131,6 +131,24 @@ async def test_for_an_agent_exactly_its_scope_decides(door: Door) -> None:
         assert f"shelf_{operation}" not in [tool["name"] for tool in offered]
 
 
+@operation(id="read", capabilities=["bombs.drop"])
+def drop() -> str:
+    return "boom"
+
+
+async def test_another_tool_of_its_name_lends_an_operation_no_rights(tmp_path: Path) -> None:
+    shadow = define_plugin(id="files", operations=[drop])
+    lists = 'toolAllowlist = ["files_*"]\ncapabilityDenylist = ["bombs.*"]\n'
+    (tmp_path / "agents").mkdir()
+    (tmp_path / "agents" / "reader.toml").write_text(f'description = "Reads."\n{lists}')
+    async with opened(tmp_path, plugins=[shadow]) as door:
+        agent = await door.new_agent(definition="reader")
+        url = "/api/plugins/files/operations/read"
+        assert (await door.client.post(url, json={})).json() == {"result": "boom"}
+        refused = await door.client.post(url, json={"agentId": agent})
+        assert error_of(refused)[:2] == (403, "refused")
+
+
 async def test_a_refusal_is_in_the_audit_log_as_that_of_a_tool_call(door: Door) -> None:
     librarian = await door.new_agent(definition="librarian")
     door.script.released.set()

@@ -121,6 +121,7 @@ def test_a_wrong_declaration_is_told_by_file_and_line() -> None:
         ("Shelf", [find], "'Shelf' is not the id of a plugin"),
         ("s" * 61, [find], "too long"),
         ("shelf", [find, find], "two operations 'find'"),
+        ("system", [find], "'system_find' is reserved"),
     ):
         with pytest.raises(DefinitionError, match=said) as raised:
             define_plugin(id=plugin_id, operations=operations)
@@ -144,3 +145,13 @@ async def test_of_two_plugins_with_one_id_the_first_stands_and_the_second_is_tol
     assert (await both.plugins())["shelf"] is first
     assert "there is a plugin 'shelf' already" in str(both.problems()[0])
     assert await both.plugins() is await both.plugins()
+
+
+async def test_of_two_plugins_whose_tools_have_one_name_the_first_stands() -> None:
+    find_in_shelf = operation(id="shelf-find")(find.function)
+    first = define_plugin(id="book", operations=[find_in_shelf])
+    both = Plugins(BuiltinPlugins(first), BuiltinPlugins(SHELF))
+    assert await both.plugins() == {"book": first}
+    assert "there is a tool 'book_shelf_find' already, of the plugin 'book'" in str(
+        both.problems()[0]
+    )
