@@ -20,7 +20,7 @@ class BuiltinPlugins:
 
 
 class Plugins:
-    """Implements `PluginSource`: of two plugins with one id, or one name of a tool, the first stands.
+    """Implements `PluginSource`: of two with one id, or with a tool of one name, the first stands.
 
     Ids differ where names of tools do not: `a-b` and `c` give the same as `a` and `b-c`.
     """

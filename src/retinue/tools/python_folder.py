@@ -6,7 +6,8 @@ import logging
 import os
 import sys
 import traceback
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from importlib.machinery import FileFinder, SourceFileLoader
 from importlib.util import module_from_spec, spec_from_loader
@@ -24,6 +25,9 @@ logger = logging.getLogger(__name__)
 
 T = TypeVar("T")
 _Stamp = tuple[int, int, int]
+
+LOAD_SECONDS = 30.0
+"""How long a file may take to load; one that never ends must not hold up every turn."""
 
 GROUP = "does not load"
 """Groups of errors with this message tell everything that is wrong with a file at once."""
@@ -78,24 +82,17 @@ class PythonFolder(Generic[T]):
             stamps = self._scan()
             if stamps == self._stamps:
                 return False
-            # Importing runs code of unknown length; the loop goes on meanwhile.
-            await in_thread(lambda: self._refresh(stamps), name=f"load {self._word}s")
+            await self._refresh(stamps)
         return True
 
     def _scan(self) -> Mapping[str, _Stamp]:
         try:
             with os.scandir(self._directory) as entries:
-                return dict(
-                    sorted(
-                        (entry.name, _stamp(entry.stat()))
-                        for entry in entries
-                        if entry.name.endswith(".py") and entry.is_file()
-                    )
-                )
+                return dict(sorted(_stamps(entries)))
         except OSError:
             return {}  # no folder, or one that is being replaced
 
-    def _refresh(self, stamps: Mapping[str, _Stamp]) -> None:
+    async def _refresh(self, stamps: Mapping[str, _Stamp]) -> None:
         helpers_changed = _helpers(stamps) != _helpers(self._stamps)
         if helpers_changed or not self._stamps:
             self._open_package()
@@ -107,7 +104,7 @@ class PythonFolder(Generic[T]):
             if known is not None and known.stamp == stamp and not helpers_changed:
                 files[name] = known
             else:
-                files[name] = self._load(name, stamp, known)
+                files[name] = await self._load(name, stamp, known)
         self.files = files
         self._stamps = stamps
 
@@ -120,27 +117,35 @@ class PythonFolder(Generic[T]):
         sys.modules[self._package] = package
         sys.path_importer_cache[str(self._directory)] = self._finder
 
-    def _load(self, name: str, stamp: _Stamp, known: LoadedFile[T] | None) -> LoadedFile[T]:
+    async def _load(self, name: str, stamp: _Stamp, known: LoadedFile[T] | None) -> LoadedFile[T]:
         path = self._directory / name
         was_good = known is not None and known.was_good
+        # Importing runs code of unknown length; the loop goes on meanwhile.
+        loading = in_thread(lambda: self._loaded(path), name=f"load {self._word}s")
         try:
-            made = self._import(path)
+            loaded = await asyncio.wait_for(loading, LOAD_SECONDS)
+        except TimeoutError:
+            message = f"it has not loaded in {LOAD_SECONDS:g} seconds and is not waited for"
+            loaded = [self._problem(path, None, message)]
+        if isinstance(loaded, Mapping):
+            return LoadedFile(stamp=stamp, made=loaded, was_good=True)
+        problems = [replace(problem, using_last_good=was_good) for problem in loaded]
+        for problem in problems:
+            logger.warning(
+                "%s file not loaded",
+                self._word,
+                extra={"file": problem.file, "problem": str(problem)},
+            )
+        failed = LoadedFile[T](stamp=stamp, problems=problems, was_good=was_good)
+        if known is not None:
+            failed.made = known.made
+        return failed
+
+    def _loaded(self, path: Path) -> Mapping[str, T] | Sequence[LoadProblem]:
+        try:
+            return self._import(path)
         except BaseException as error:  # noqa: BLE001  (a file may do anything while it is imported)
-            problems = [
-                replace(problem, using_last_good=was_good)
-                for problem in self._problems_of(path, error)
-            ]
-            for problem in problems:
-                logger.warning(
-                    "%s file not loaded",
-                    self._word,
-                    extra={"file": problem.file, "problem": str(problem)},
-                )
-            failed = LoadedFile[T](stamp=stamp, problems=problems, was_good=was_good)
-            if known is not None:
-                failed.made = known.made
-            return failed
-        return LoadedFile(stamp=stamp, made=made, was_good=True)
+            return self._problems_of(path, error)
 
     def _import(self, path: Path) -> Mapping[str, T]:
         name = f"{self._package}.{path.stem}"
@@ -156,7 +161,9 @@ class PythonFolder(Generic[T]):
                 loader.exec_module(module)
             return self._make(module, declared)
         except BaseException:
-            if before is None:
+            if sys.modules.get(name) is not module:
+                pass  # it took too long, and another version is there by now
+            elif before is None:
                 del sys.modules[name]
             else:
                 sys.modules[name] = before
@@ -189,6 +196,14 @@ class PythonFolder(Generic[T]):
         if not path.is_relative_to(self._project):
             return str(path)
         return (self._shown_in / path.relative_to(self._project).as_posix()).as_posix()
+
+
+def _stamps(entries: Iterator["os.DirEntry[str]"]) -> Iterator[tuple[str, _Stamp]]:
+    for entry in entries:
+        # One that is gone by now, or that leads in circles, must not hide the others.
+        with suppress(OSError):
+            if entry.name.endswith(".py") and entry.is_file():
+                yield entry.name, _stamp(entry.stat())
 
 
 def _stamp(stat: os.stat_result) -> _Stamp:

@@ -123,12 +123,12 @@ async def test_for_an_agent_exactly_its_scope_decides(door: Door) -> None:
     found = await operate(door, "find", arguments={"title": "Emma"}, agentId=librarian)
     assert found.json()["result"]["agent"] == librarian
     helper = await door.new_agent()
-    for agent, operation in ((librarian, "burn"), (helper, "find")):
-        refused = await operate(door, operation, arguments={"title": "Emma"}, agentId=agent)
-        text = f"The tool 'shelf_{operation}' is not allowed for this agent."
+    for agent, name in ((librarian, "burn"), (helper, "find")):
+        refused = await operate(door, name, arguments={"title": "Emma"}, agentId=agent)
+        text = f"The tool 'shelf_{name}' is not allowed for this agent."
         assert error_of(refused) == (403, "refused", text)
         offered = (await door.client.get("/api/tools", params={"agent": agent})).json()["tools"]
-        assert f"shelf_{operation}" not in [tool["name"] for tool in offered]
+        assert f"shelf_{name}" not in [tool["name"] for tool in offered]
 
 
 @operation(id="read", capabilities=["bombs.drop"])

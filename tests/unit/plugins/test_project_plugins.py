@@ -2,6 +2,7 @@
 
 import os
 import re
+import threading
 from pathlib import Path
 
 import pytest
@@ -10,6 +11,7 @@ from retinue.clock import SystemClock
 from retinue.ids import LOCAL_OWNER
 from retinue.plugins.port import OperationContext
 from retinue.plugins.project import ProjectPlugins
+from retinue.tools import python_folder
 
 PAGE = Path(__file__).parents[3] / "docs" / "plugins.md"
 BLOCK = re.compile(r"^```python\n# (plugins/\S+)\n(.*?)^```", re.MULTILINE | re.DOTALL)
@@ -91,6 +93,41 @@ async def test_a_file_that_does_not_load_keeps_its_last_good_version(
     folder.write("echo.py", GOOD)
     await folder.plugins.plugins()
     assert folder.problems() == []
+
+
+@pytest.mark.parametrize("bad", ["raise SystemExit(3)", "raise KeyboardInterrupt"])
+async def test_a_file_cannot_end_the_process(folder: Folder, bad: str) -> None:
+    folder.write("echo.py", GOOD)
+    folder.write("bad.py", f"{bad}\n")
+    assert await folder.said() == "one"
+    [problem] = folder.plugins.problems()
+    assert (problem.file, problem.line) == ("plugins/bad.py", 1)
+
+
+async def test_a_file_that_never_ends_is_told_and_holds_up_nothing(
+    folder: Folder, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(python_folder, "LOAD_SECONDS", 0.2)
+    folder.write("echo.py", GOOD)
+    await folder.plugins.plugins()
+    release = threading.Event()
+    monkeypatch.setattr(threading, "released", release, raising=False)
+    folder.write("echo.py", f"import threading\nthreading.released.wait(30)\n{GOOD}")
+    assert await folder.said() == "one"
+    [problem] = folder.plugins.problems()
+    assert problem.using_last_good
+    assert "it has not loaded in 0.2 seconds" in problem.message
+    monkeypatch.setattr(python_folder, "LOAD_SECONDS", 30)
+    folder.write("echo.py", GOOD.replace("one", "two"))
+    assert await folder.said() == "two"
+    release.set()
+    assert folder.problems() == []
+
+
+async def test_a_link_that_leads_in_circles_hides_no_other_file(folder: Folder) -> None:
+    (folder.path / "circle.py").symlink_to("circle.py")
+    folder.write("echo.py", GOOD)
+    assert await folder.said() == "one"
 
 
 async def test_of_two_plugins_with_one_id_the_second_is_told(folder: Folder) -> None:
