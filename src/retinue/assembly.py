@@ -18,6 +18,7 @@ from retinue.engine.collaboration.toolbox import COLLABORATION_TOOLS
 from retinue.engine.delivery import Deliver
 from retinue.engine.engine import Engine
 from retinue.engine.environment import Environment
+from retinue.engine.opening import WindowOpener
 from retinue.engine.panels import PANEL_TOOLS
 from retinue.engine.scheduling.toolbox import SCHEDULE_TOOLS
 from retinue.engine.skills.desk import SkillDesk
@@ -25,6 +26,7 @@ from retinue.engine.skills.passes import Passes
 from retinue.engine.skills.reading import SkillToolbox
 from retinue.engine.skills.shelf import READING_TOOL, SkillShelf
 from retinue.engine.subagents.telling import CHILD_TOOLS
+from retinue.engine.windows import Windows
 from retinue.engine.wiring import World
 from retinue.ids import LOCAL_OWNER, AgentId, OwnerId
 from retinue.models.port import Model
@@ -32,6 +34,7 @@ from retinue.models.registry import ModelRegistry
 from retinue.packaging.project import Project
 from retinue.plugins.artifacts.desk import Desk
 from retinue.plugins.artifacts.due import DueLists
+from retinue.plugins.artifacts.opening import Opener
 from retinue.plugins.artifacts.plugins import artifact_plugins
 from retinue.plugins.port import Plugin, PluginSource
 from retinue.plugins.project import ProjectPlugins
@@ -171,7 +174,8 @@ async def _assembled(
     mcp = McpToolbox(settings.mcp, clock=extras.clock, project_dir=settings.project_dir)
     opened.push_async_callback(mcp.close)
     shelf = Shelf(settings.project_dir, await in_thread(installed_packages, name="find packages"))
-    plugins = _plugins(settings.project_dir, extras, store)
+    windows = Windows(extras.clock)
+    plugins = _plugins(settings.project_dir, extras, store, WindowOpener(windows, store))
     skills = _skills(settings, extras.clock)
     toolbox = _toolbox(settings, mcp, extras, shelf, plugins, skills)
     models = ModelRegistry.from_settings(settings, env, clock=extras.clock, extra=extras.models)
@@ -193,6 +197,7 @@ async def _assembled(
         plugins=plugins,
         skills=skills.shelf,
         connectors=extras.connectors,
+        windows=windows,
     )
     token, is_own = _token(settings)
     mirror = Mirror(store)
@@ -288,8 +293,10 @@ def _shared(toolbox: CombinedToolbox) -> Sequence[str]:
     return [name for name, tool in toolbox.listed().items() if is_shared(tool)]
 
 
-def _plugins(project_dir: Path, extras: Extras, store: SqliteStore) -> PluginSource:
-    built_in = artifact_plugins(store.artifacts, zone_of(machine_zone()))
+def _plugins(
+    project_dir: Path, extras: Extras, store: SqliteStore, opener: Opener | None = None
+) -> PluginSource:
+    built_in = artifact_plugins(store.artifacts, zone_of(machine_zone()), opener)
     return Plugins(
         BuiltinPlugins(*built_in, *extras.plugins), ProjectPlugins(project_dir / "plugins")
     )

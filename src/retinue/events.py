@@ -312,7 +312,23 @@ class SchedulesEvent(_Event, frozen=True, kw_only=True, tag="schedules"):
     """Schedules, heartbeat tasks or what they watch changed: read them anew."""
 
 
-LiveEvent = StepEvent | DeltaEvent | ToolEvent | DefinitionsEvent | SchedulesEvent
+class ShowEvent(_Event, frozen=True, kw_only=True, tag="show"):
+    """One window is asked to open a list, a note or a view; the others leave it alone.
+
+    The window tells in its next inventory what it made of it. Until then it may be asked again
+    under the same id, which it follows once.
+    """
+
+    show: str  # the id of this request
+    window_id: str
+    kind: Literal["list", "item", "note", "view"]
+    id: str
+    name: str
+    panel_id: str | None = None  # in which panel; whichever the window has, if left out
+    by: str | None = None  # the agent that asks; its owner, if left out
+
+
+LiveEvent = StepEvent | DeltaEvent | ToolEvent | DefinitionsEvent | SchedulesEvent | ShowEvent
 CommittedEvent = (
     RecordEvent | ItemEvent | RequestEvent | AgentEvent | AgentDeletedEvent | ArtifactEvent
 )

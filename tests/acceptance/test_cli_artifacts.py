@@ -30,3 +30,12 @@ def test_plain_words_reach_lists_and_notes(project: Path) -> None:
         ("oat milk", False),
         ("eggs", True),
     ]
+
+
+def test_where_nobody_has_a_window_open_nothing_is_shown_and_that_is_said(project: Path) -> None:
+    assert retinue(project, "lists", "create", "--name", "Groceries").returncode == 0
+    shown = retinue(project, "lists", "show", "--list", "groceries")
+    assert shown.returncode == 1
+    assert "No client is connected" in shown.stderr
+    said = retinue(project, "send", "assistant", "open the groceries list", "--wait").stdout
+    assert "No client is connected" in said

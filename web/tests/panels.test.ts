@@ -83,10 +83,26 @@ describe("the panels of a window", () => {
       panels: [LIST, { panelId: "chat", panelType: "chat", binding: { agentId: "a1" } }],
       selectedPanelId: "p1",
       selectedChatPanelId: "chat",
+      shown: [],
     });
     expect(panels.line()).toContain('name="Groceries"');
     panels.close("p1");
     expect(panels.line()).toBe("");
     expect(panels.inventory().selectedPanelId).toBeNull();
+  });
+
+  test("follow a request once, and answer each time that it comes", () => {
+    const changed = vi.fn();
+    const panels = new Panels("w1", changed);
+    const open = vi.fn(() => "opened" as const);
+    panels.follow("s1", open);
+    panels.follow("s2", () => "offered");
+    panels.follow("s1", open);
+    expect(open).toHaveBeenCalledTimes(1);
+    expect(changed).toHaveBeenCalledTimes(3);
+    expect(panels.inventory().shown).toEqual([
+      { show: "s1", how: "opened" },
+      { show: "s2", how: "offered" },
+    ]);
   });
 });

@@ -1,9 +1,14 @@
 """What a person's window shows, as the window itself tells it; trusted for nothing."""
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Literal
 
 from msgspec import Struct
+
+HEADLESS = "No client is connected: nobody has a window open, so there are no panels."
+
+ARTIFACTS = "artifacts"
+"""The type of panels in which lists, notes and views can be opened."""
 
 
 class Panel(Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
@@ -21,6 +26,13 @@ class Panel(Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=Tru
         return self.panel_type == "chat"
 
 
+class Followed(Struct, frozen=True, kw_only=True, rename="camel"):
+    """What a window made of a request to show something."""
+
+    show: str  # the request's id
+    how: Literal["opened", "offered"]  # offered = the person was writing there, and is asked
+
+
 class Inventory(Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
     """All panels of one window."""
 
@@ -28,3 +40,4 @@ class Inventory(Struct, frozen=True, kw_only=True, rename="camel", omit_defaults
     selected_panel_id: str | None = None
     selected_chat_panel_id: str | None = None
     layout: dict[str, Any] = {}
+    shown: Sequence[Followed] = ()  # the last requests that the window followed

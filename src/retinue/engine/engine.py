@@ -83,7 +83,7 @@ class Engine:
         self.models = world.models
         self.following = Following(world.catalog)
         self.schedules = wiring.make_schedules(world, self.following)
-        self.windows = Windows(world.clock)
+        self.windows = world.windows or Windows(world.clock)
         self._targets = Targets(world, self.following)
         self.toolbox = wiring.make_toolbox(world, limits, self.schedules, self.windows)
         self._clock = world.clock
@@ -91,6 +91,7 @@ class Engine:
         self._trees = world.trees
         self._warm = Memory(limits.warm_bytes)
         self._feed = Feed(world.store, self._is_in_memory)
+        self.windows.announce = lambda owner, event: self._feed.announce(event, owner=owner)
         self.requests = Requests(world.store, world.clock)
         self._outbox = Outbox(world.store, world.connectors, world.clock)
         self._dispatch = dispatch or LocalDispatch(
@@ -140,6 +141,7 @@ class Engine:
         waking = await self.store.waking()
         if not self.store.was_clean:
             self._crashed = {agent_id for agent_id, _ in waking}
+            self.windows.expect_back()
         self._dispatch.begin(self._run)
         self._outbox.start()
         self.requests.start()

@@ -6,7 +6,7 @@ from typing import Annotated, Any
 import msgspec
 from pydantic import Field
 
-from retinue.agents.panel import Inventory, Panel
+from retinue.agents.panel import HEADLESS, Inventory, Panel
 from retinue.engine.prompting.words import name_line
 from retinue.engine.windows import Windows
 from retinue.errors import NotFoundError, UsageError
@@ -17,8 +17,6 @@ from retinue.tools.port import Tool, ToolContext
 
 PANEL_TOOLS = ("panels_list", "panels_selected")
 """The names, for definitions that are read before there is an engine."""
-
-HEADLESS = "No client is connected: nobody has a window open, so there are no panels."
 
 WindowName = Annotated[
     str | None, Field(description="which window, where several are open", max_length=64)

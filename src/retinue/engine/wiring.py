@@ -74,6 +74,7 @@ class World:
     connectors: Mapping[str, Deliver] = field(default_factory=dict[str, Deliver])
     random: Random = field(default_factory=Random)
     skills: Skills = field(default_factory=NoSkills)
+    windows: Windows | None = None  # where plugins show something; the engine's own, if left out
     collaborates: bool = True  # agents get the tools with which they work together
 
 

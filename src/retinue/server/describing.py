@@ -21,6 +21,7 @@ from retinue.events import (
     RequestEvent,
     ResyncEvent,
     SchedulesEvent,
+    ShowEvent,
     StepEvent,
     ToolEvent,
 )
@@ -68,6 +69,7 @@ _EVENTS = (
     ToolEvent,
     DefinitionsEvent,
     SchedulesEvent,
+    ShowEvent,
 )
 _REASONS = {
     400: "Not understood; the message names the field",

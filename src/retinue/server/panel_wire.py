@@ -5,7 +5,7 @@ from typing import Annotated, Any, Literal
 import msgspec
 from msgspec import Meta, field
 
-from retinue.agents.panel import Inventory, Panel
+from retinue.agents.panel import Followed, Inventory, Panel
 from retinue.errors import UsageError
 from retinue.server.wire import Answer, Asked
 
@@ -27,6 +27,13 @@ class PanelEntry(Asked, frozen=True, kw_only=True):
     context: dict[str, Any] = field(default_factory=dict)
 
 
+class FollowedEntry(Asked, frozen=True, kw_only=True):
+    """A request to show something that the window followed: it opened it, or offers it."""
+
+    show: Annotated[str, Meta(max_length=64)]
+    how: Literal["opened", "offered"]
+
+
 class PanelInventory(Asked, frozen=True, kw_only=True):
     """All panels of one window, and which are selected."""
 
@@ -34,6 +41,9 @@ class PanelInventory(Asked, frozen=True, kw_only=True):
     selected_panel_id: PanelId | None = None
     selected_chat_panel_id: PanelId | None = None
     layout: dict[str, Any] = field(default_factory=dict)
+    shown: Annotated[list[FollowedEntry], Meta(max_length=16)] = field(
+        default_factory=list[FollowedEntry]
+    )
 
 
 class PushedInventory(PanelInventory, frozen=True, kw_only=True):
@@ -70,4 +80,5 @@ def inventory_of(told: PanelInventory) -> Inventory:
         selected_panel_id=told.selected_panel_id,
         selected_chat_panel_id=told.selected_chat_panel_id,
         layout=told.layout,
+        shown=[Followed(show=one.show, how=one.how) for one in told.shown],
     )

@@ -295,6 +295,12 @@ export type FileReference = { id: string; mimeType: string; name: string; path: 
 /** A folder of an agent's own tree. */
 export type FolderEntry = { modifiedAt: string; name: string; path: string };
 
+/** What a window made of a request to show something. */
+export type Followed = { how: "offered" | "opened"; show: string };
+
+/** A request to show something that the window followed: it opened it, or offers it. */
+export type FollowedEntry = { how: "offered" | "opened"; show: string };
+
 /** A definition with its sides. */
 export type GraphDefinition = {
   description: string;
@@ -406,6 +412,7 @@ export type Inventory = {
   panels?: Array<Panel>;
   selectedChatPanelId?: string | null;
   selectedPanelId?: string | null;
+  shown?: Array<Followed>;
 };
 
 /** An item was admitted or its fate changed. */
@@ -565,6 +572,7 @@ export type PanelInventory = {
   panels: Array<PanelEntry>;
   selectedChatPanelId?: string | null;
   selectedPanelId?: string | null;
+  shown?: Array<FollowedEntry>;
 };
 
 /** A plugin; `file` is empty for those that are built in. */
@@ -724,6 +732,18 @@ export type ScheduleView = {
 /** Schedules, heartbeat tasks or what they watch changed: read them anew. */
 export type SchedulesEvent = { type: "schedules" };
 
+/** One window is asked to open a list, a note or a view; the others leave it alone. */
+export type ShowEvent = {
+  by?: string | null;
+  id: string;
+  kind: "item" | "list" | "note" | "view";
+  name: string;
+  panelId?: string | null;
+  show: string;
+  type: "show";
+  windowId: string;
+};
+
 /** A side that a model speaks for. */
 export type SideEntry = { label: string; name: "side_a" | "side_b" };
 
@@ -770,7 +790,7 @@ export type StoreHealth = {
   schema?: number;
 };
 
-export type StreamEvent = HelloEvent | ResyncEvent | RecordEvent | ItemEvent | RequestEvent | AgentEvent | AgentDeletedEvent | ArtifactEvent | StepEvent | DeltaEvent | ToolEvent | DefinitionsEvent | SchedulesEvent;
+export type StreamEvent = HelloEvent | ResyncEvent | RecordEvent | ItemEvent | RequestEvent | AgentEvent | AgentDeletedEvent | ArtifactEvent | StepEvent | DeltaEvent | ToolEvent | DefinitionsEvent | SchedulesEvent | ShowEvent;
 
 /** The subagent that began with the values; its result reaches its parent as a message. */
 export type SubagentBegun = { child_thread_id: string; request_id: string; status: "success" };

@@ -33,6 +33,7 @@ export type {
   ScheduleChanges,
   ScheduleList,
   ScheduleView,
+  ShowEvent,
   SkillList,
   SlotView,
   SystemRecord,
@@ -107,5 +108,6 @@ export type LiveEvent =
   | wire.DeltaEvent
   | wire.ToolEvent
   | wire.DefinitionsEvent
-  | wire.SchedulesEvent;
+  | wire.SchedulesEvent
+  | wire.ShowEvent;
 export type StreamEvent = wire.HelloEvent | wire.ResyncEvent | CommittedEvent | LiveEvent;

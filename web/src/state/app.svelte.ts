@@ -6,6 +6,7 @@ import type {
   DefinitionEntry,
   NoteRecord,
   ProblemEntry,
+  ShowEvent,
   StreamEvent,
 } from "../api/shapes";
 import { type Connection, EventStream } from "../api/stream";
@@ -29,7 +30,7 @@ import { Requests } from "./requests.svelte";
 import { agentHref, router, takeSignInCode } from "./route.svelte";
 import { Schedules } from "./schedules.svelte";
 import { seen } from "./seen.svelte";
-import { panel } from "./sidePanel.svelte";
+import { type Place, panel } from "./sidePanel.svelte";
 import { Switches } from "./switches.svelte";
 
 type Phase = "starting" | "ready" | "signed-out";
@@ -94,6 +95,7 @@ class App {
   async start(): Promise<void> {
     onSignedOut(() => this.signedOut());
     window.addEventListener("hashchange", () => void this.signInByLink());
+    window.addEventListener("focus", () => this.tellPanels()); // the window that is used last
     await this.signInByLink();
     if (this.phase !== "ready") this.stream.start();
   }
@@ -224,6 +226,9 @@ class App {
       case "artifact":
         panel.tell(event);
         return;
+      case "show":
+        this.show(event);
+        return;
       case "agent":
         this.put(event.agent);
         break;
@@ -251,6 +256,17 @@ class App {
     if (note.code !== "switched" || !note.agent || router.agentId !== from) return;
     this.switches.note(note.agent, from);
     router.go(agentHref(note.agent));
+  }
+
+  /** This window is asked to open something; it asks in turn where that would disturb. */
+  private show({ show, windowId, kind, id, name }: ShowEvent): void {
+    if (windowId !== this.panels.windowId || kind === "item") return;
+    const place: Place = { mode: kind, id };
+    this.panels.follow(show, () => {
+      if (panel.visit(place)) return "opened";
+      notices.offer(`Look at “${name}”?`, "Open", () => panel.open(place));
+      return "offered";
+    });
   }
 
   /** The person goes back to the agent that sent them on, which is told what was said here. */

@@ -20,10 +20,17 @@ export interface OpenPanel {
   context?: PanelContext;
 }
 
+/** What this window made of a request to show something: when the person was writing, it asks. */
+export interface Followed {
+  show: string;
+  how: "opened" | "offered";
+}
+
 export interface Inventory {
   panels: OpenPanel[];
   selectedPanelId: string | null;
   selectedChatPanelId: string | null;
+  shown: readonly Followed[];
 }
 
 export type Mode = "" | "brief";
@@ -31,6 +38,7 @@ export type Mode = "" | "brief";
 const LONGEST_VALUE = 500;
 const LONGEST_SELECTION = 1_000;
 const CHAT = "chat";
+const MOST_FOLLOWED = 16;
 const ESCAPED: Record<string, string> = {
   "&": "&amp;",
   "<": "&lt;",
@@ -89,6 +97,7 @@ export class Panels {
   private readonly open = new Map<string, OpenPanel>();
   private selectedId: string | null = null;
   private chatAgentId: string | null = null;
+  private followed: readonly Followed[] = [];
 
   constructor(
     windowId: string,
@@ -123,6 +132,14 @@ export class Panels {
     this.changed();
   }
 
+  /** Follow a request once, and tell the server each time that it asks. */
+  follow(show: string, act: () => Followed["how"]): void {
+    if (!this.followed.some((one) => one.show === show)) {
+      this.followed = [...this.followed, { show, how: act() }].slice(-MOST_FOLLOWED);
+    }
+    this.changed();
+  }
+
   inventory(): Inventory {
     const panels = [...this.open.values()];
     const selected = this.selected();
@@ -133,6 +150,7 @@ export class Panels {
       panels,
       selectedPanelId: selected?.panelId ?? null,
       selectedChatPanelId: this.chatAgentId ? CHAT : null,
+      shown: this.followed,
     };
   }
 

@@ -13,6 +13,9 @@ export type Place =
 /** Told of a change; of null when anything may have changed. */
 type Listener = (event: ArtifactEvent | null) => void;
 
+/** Where a conversation and the artifacts do not fit side by side: they cover it. */
+export const CRAMPED = "(max-width: 62rem)";
+
 const BROWSE: Place = { mode: "browse" };
 
 class PanelState {
@@ -23,6 +26,7 @@ class PanelState {
   selected = $state.raw<readonly string[]>([]);
 
   private readonly listeners = new Set<Listener>();
+  private writers = 0;
 
   open(place: Place = this.place): void {
     this.place = place;
@@ -42,6 +46,20 @@ class PanelState {
     else this.open();
   }
 
+  /** Something is being written here: until this ends, nothing takes its place unasked. */
+  hold(): () => void {
+    this.writers++;
+    return () => this.writers--;
+  }
+
+  /** Open what somebody else wants to be seen; false where the person is writing just there. */
+  visit(place: Place): boolean {
+    if (this.isOpen && isSame(place, this.place)) return true;
+    if (this.isOpen ? this.writers > 0 : matchMedia(CRAMPED).matches && isTyping()) return false;
+    this.open(place);
+    return true;
+  }
+
   /** Hear of every change from now on. */
   listen(listener: Listener): void {
     this.listeners.add(listener);
@@ -50,6 +68,15 @@ class PanelState {
   tell(event: ArtifactEvent | null): void {
     for (const listener of this.listeners) listener(event);
   }
+}
+
+function isSame(one: Place, other: Place): boolean {
+  return JSON.stringify(one) === JSON.stringify(other);
+}
+
+function isTyping(): boolean {
+  const { activeElement } = document;
+  return activeElement instanceof HTMLTextAreaElement && activeElement.value.trim() !== "";
 }
 
 export const panel = new PanelState();

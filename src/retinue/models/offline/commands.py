@@ -170,7 +170,12 @@ RULES: Sequence[Rule] = (
     _rule(
         "what is on groceries",
         r"what(?:'s| is) on (?:the |my )?(?P<list>[\w -]+?)(?: list)?",
-        r"lists_(?:items?_list|list_items|items|show|read)",
+        r"lists_(?:items?_list|list_items|items|read)",
+    ),
+    _rule(
+        "open the groceries list",
+        r"(?:open|show)(?: me)?(?: the| my)? (?P<list>[\w -]+?) list",
+        r"lists_show",
     ),
     _rule(
         "tick milk off groceries",

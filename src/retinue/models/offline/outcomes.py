@@ -58,6 +58,15 @@ class _Notes(Struct, frozen=True, kw_only=True):
     more: str = ""
 
 
+class _Named(Struct, frozen=True, kw_only=True):
+    name: str
+
+
+class _Shown(Struct, frozen=True, kw_only=True):
+    shown: _Named
+    message: str
+
+
 def in_words(tool: str, text: str) -> str | None:
     """Say what a tool gave; None where there are no words for it."""
     say = _WORDS.get(tool)
@@ -108,6 +117,10 @@ def _lists(found: _Lists) -> str:
     return _block("The lists, with how many items each has:", lines, found.more)
 
 
+def _shown(found: _Shown) -> str:
+    return f"{found.shown.name}: {found.message}"
+
+
 def _noted(change: _Noted) -> str:
     return f"Noted: “{change.note.title}”."
 
@@ -130,6 +143,7 @@ _WORDS: Mapping[str, Callable[[str], str | None]] = {
     "lists_item_update": _worded(_Changed, _updated),
     "lists_items_list": _worded(_Items, _on_list),
     "lists_list": _worded(_Lists, _lists),
+    "lists_show": _worded(_Shown, _shown),
     "notes_create": _worded(_Noted, _noted),
     "notes_search": _worded(_Notes, _notes),
     "notes_list": _worded(_Notes, _notes),

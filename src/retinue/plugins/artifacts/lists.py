@@ -18,6 +18,7 @@ from retinue.plugins.artifacts.checking import (
     title_of,
 )
 from retinue.plugins.artifacts.desk import Desk, Draft
+from retinue.plugins.artifacts.opening import SHOWING, Opener, open_for
 from retinue.plugins.artifacts.showing import listed, outcome, page
 from retinue.plugins.artifacts.undoing import history, undo
 from retinue.plugins.function import operation
@@ -43,8 +44,9 @@ class FieldSpec:
 class Lists:
     """Operations on lists."""
 
-    def __init__(self, desk: Desk) -> None:
+    def __init__(self, desk: Desk, opener: Opener) -> None:
         self._desk = desk
+        self._opener = opener
 
     @operation(id="list", effect="pure", capabilities=READ)
     async def all_lists(
@@ -75,6 +77,24 @@ class Lists:
         found = await self._desk.list(ctx.owner, list)
         counts = await self._desk.store.counts(ctx.owner)
         return {"list": listed(found.stored, counts.get(found.one.id, 0))}
+
+    @operation(effect="keyed", capabilities=[*READ, SHOWING])
+    async def show(
+        self,
+        ctx: OperationContext,
+        list: str,
+        panel_id: str | None = None,
+        window_id: str | None = None,
+    ) -> dict[str, Any]:
+        """Open a list in the person's window, so that they see it.
+
+        Args:
+            list: Its id or its name.
+            panel_id: In which panel, as panels_list tells it; usually left out.
+            window_id: In which window; the one with this conversation, or the last used one.
+        """
+        found = await self._desk.list(ctx.owner, list)
+        return await open_for(self._opener, ctx, found.one, panel_id, window_id)
 
     @operation(effect="keyed", capabilities=WRITE)
     async def create(

@@ -11,6 +11,7 @@ from retinue.ids import new_id
 from retinue.messages import clean_text
 from retinue.plugins.artifacts.checking import LONGEST_CONTENT, bounded, tags_of, title_of
 from retinue.plugins.artifacts.desk import Desk, Draft
+from retinue.plugins.artifacts.opening import SHOWING, Opener, open_for
 from retinue.plugins.artifacts.showing import brief, outcome, page, shown
 from retinue.plugins.artifacts.undoing import history, undo
 from retinue.plugins.function import operation
@@ -24,8 +25,9 @@ _AROUND = 40  # characters shown on either side of what was found
 class Notes:
     """Operations on notes."""
 
-    def __init__(self, desk: Desk) -> None:
+    def __init__(self, desk: Desk, opener: Opener) -> None:
         self._desk = desk
+        self._opener = opener
 
     @operation(id="list", effect="pure", capabilities=READ)
     async def all_notes(
@@ -72,6 +74,24 @@ class Notes:
         ]
         more = {"more": f"only the first {limit} are shown"} if len(found) > limit else {}
         return {"notes": notes} | more
+
+    @operation(effect="keyed", capabilities=[*READ, SHOWING])
+    async def show(
+        self,
+        ctx: OperationContext,
+        note: str,
+        panel_id: str | None = None,
+        window_id: str | None = None,
+    ) -> dict[str, Any]:
+        """Open a note in the person's window, so that they see it.
+
+        Args:
+            note: Its id or its title.
+            panel_id: In which panel, as panels_list tells it; usually left out.
+            window_id: In which window; the one with this conversation, or the last used one.
+        """
+        found = await self._desk.note(ctx.owner, note)
+        return await open_for(self._opener, ctx, found.one, panel_id, window_id)
 
     @operation(effect="keyed", capabilities=WRITE)
     async def create(

@@ -10,6 +10,7 @@ from retinue.ids import new_id
 from retinue.plugins.artifacts.asking import answered_everywhere, check_query
 from retinue.plugins.artifacts.checking import title_of
 from retinue.plugins.artifacts.desk import Desk, Draft
+from retinue.plugins.artifacts.opening import SHOWING, Opener, open_for
 from retinue.plugins.artifacts.showing import outcome, page, shown
 from retinue.plugins.artifacts.undoing import history, undo
 from retinue.plugins.function import operation
@@ -23,8 +24,9 @@ ASK = [*READ, "lists.read", "notes.read"]
 class Views:
     """Operations on views."""
 
-    def __init__(self, desk: Desk) -> None:
+    def __init__(self, desk: Desk, opener: Opener) -> None:
         self._desk = desk
+        self._opener = opener
 
     @operation(id="list", effect="pure", capabilities=READ)
     async def all_views(
@@ -76,6 +78,24 @@ class Views:
             offset: How many to leave out at the beginning.
         """
         return {"query": query} | await self._answer(ctx, query, limit, offset)
+
+    @operation(effect="keyed", capabilities=[*ASK, SHOWING])
+    async def show(
+        self,
+        ctx: OperationContext,
+        view: str,
+        panel_id: str | None = None,
+        window_id: str | None = None,
+    ) -> dict[str, Any]:
+        """Open what a view finds in the person's window, so that they see it.
+
+        Args:
+            view: Its id or its name.
+            panel_id: In which panel, as panels_list tells it; usually left out.
+            window_id: In which window; the one with this conversation, or the last used one.
+        """
+        found = await self._desk.view(ctx.owner, view)
+        return await open_for(self._opener, ctx, found.one, panel_id, window_id)
 
     @operation(effect="keyed", capabilities=WRITE)
     async def create(self, ctx: OperationContext, name: str, query: str) -> dict[str, Any]:
