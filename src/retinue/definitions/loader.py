@@ -10,8 +10,8 @@ from retinue.definitions.definition_building import Materials, build_definition,
 from retinue.definitions.drafting import Draft, Drafts, Report, draft
 from retinue.definitions.prompt import Prompt
 from retinue.definitions.prompt_building import build_prompt, library
-from retinue.definitions.references import Callable, ModelProblem, References
-from retinue.definitions.shapes import DefinitionShape, PromptShape
+from retinue.definitions.references import Callable, ModelProblem, References, Schema
+from retinue.definitions.shapes import DefinitionShape, PromptShape, SideShape
 from retinue.definitions.sources import SourceFile
 from retinue.problems import LoadProblem
 
@@ -137,10 +137,18 @@ def _references(
     retained: Retained,
     model_problem: ModelProblem | None,
 ) -> References:
+    prompts: dict[str, Schema] = {
+        **{name: prompt.required_schema for name, prompt in retained.prompts.items()},
+        **{name: made.shape.required_schema for name, made in drafts.prompts.items()},
+    }
     definitions = {
         name: Callable(
             kind=definition.kind,
             is_exposed=definition.expose_as_tool,
+            schemas={
+                "side_a": definition.side_a.prompt.required_schema,
+                "side_b": definition.side_b.prompt.required_schema if definition.side_b else None,
+            },
             is_external=definition.is_external,
         )
         for name, definition in {**retained.neighbours, **retained.definitions}.items()
@@ -149,10 +157,18 @@ def _references(
         definitions[name] = Callable(
             kind=kind_of(made.shape),
             is_exposed=made.shape.expose_as_tool,
+            schemas={
+                "side_a": _schema(made.shape.side_a, prompts),
+                "side_b": _schema(made.shape.side_b, prompts),
+            },
             is_external=made.shape.type == "external",
         )
     return References(
         definitions=definitions,
-        prompts=frozenset(drafts.prompts) | frozenset(retained.prompts),
+        prompts=prompts,
         model_problem=model_problem,
     )
+
+
+def _schema(side: SideShape | None, prompts: Mapping[str, Schema]) -> Schema:
+    return prompts.get(side.prompt) if side is not None and side.prompt is not None else None

@@ -3,8 +3,9 @@
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from typing import Literal, cast
+from typing import Literal
 
+from retinue.definitions.schemas import properties_of
 from retinue.definitions.subagent import SubagentConfig
 from retinue.errors import UsageError
 
@@ -126,8 +127,7 @@ class Prompt:
     @property
     def properties(self) -> frozenset[str]:
         """What a call of it may be given by name."""
-        named = (self.required_schema or {}).get("properties")
-        return frozenset(cast("Mapping[str, object]", named) if isinstance(named, Mapping) else ())
+        return frozenset(properties_of(self.required_schema))
 
     @property
     def gates(self) -> frozenset[str]:

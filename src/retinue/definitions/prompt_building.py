@@ -1,7 +1,6 @@
 """Drafts of prompts become prompts: texts included, variables checked, tools told apart."""
 
 from collections.abc import Mapping
-from typing import cast
 
 from retinue.definitions.drafting import Draft, Report
 from retinue.definitions.including import Passage, expand
@@ -13,11 +12,12 @@ from retinue.definitions.prompt import (
     PromptTool,
     SubPromptEntry,
 )
-from retinue.definitions.references import References
-from retinue.definitions.schemas import schema_problem
+from retinue.definitions.references import References, Schema
+from retinue.definitions.schemas import may_name_more, properties_of, schema_problem
 from retinue.definitions.shapes import DefinitionShape, PromptShape, ToolShape
-from retinue.definitions.subagent import Immediate, Resumable, SubagentConfig
+from retinue.definitions.subagent import PLAIN_SCHEMA, Immediate, Resumable, SubagentConfig
 from retinue.definitions.variables import declared_variables
+from retinue.settings.keys import did_you_mean
 from retinue.settings.shapes import Location
 
 _WORDS: Mapping[type[PromptTool], str] = {
@@ -26,6 +26,7 @@ _WORDS: Mapping[type[PromptTool], str] = {
     HandoffEntry: "an agent to hand off to (ai_human)",
     SubagentConfig: "a subagent (dual_ai)",
 }
+_ARGUMENTS = ("init_user_message_property", "init_attachments_property", "init_agent_name_property")
 
 
 def library(
@@ -107,14 +108,7 @@ def _passage(shape: PromptShape) -> Passage:
     return Passage(
         text=shape.prompt,
         variables=declared_variables(shape),
-        values=frozenset({*shape.env, *_properties(shape)}),
-    )
-
-
-def _properties(shape: PromptShape) -> tuple[str, ...]:
-    properties = (shape.required_schema or {}).get("properties")
-    return (
-        tuple(cast("Mapping[str, object]", properties)) if isinstance(properties, Mapping) else ()
+        values=frozenset({*shape.env, *properties_of(shape.required_schema)}),
     )
 
 
@@ -145,8 +139,41 @@ def _tools(
         for field in sorted(_given(shape) - fitting):
             message = f"does not fit: {shape.name!r} is {_WORDS[kind]}"
             report.error((*location, field), message)
+        _check_arguments(tool, location, references, report)
         tools[shape.name] = tool
     return tuple(tools.values())
+
+
+def _check_arguments(
+    tool: PromptTool, location: Location, references: References, report: Report
+) -> None:
+    """Warn of arguments that no call is ever given: the target's schema does not name them."""
+    schema = _schema(tool, references)
+    if schema is None or may_name_more(schema):
+        return
+    known = properties_of(schema)
+    for field in _ARGUMENTS:
+        named = getattr(tool, field, None)
+        if named is not None and named not in known:
+            taken = f"takes {', '.join(map(repr, known))}" if known else "takes no arguments"
+            message = f"{named!r} is never given: {tool.name!r} {taken}"
+            report.warn((*location, field), message + did_you_mean(named, known))
+
+
+def _schema(tool: PromptTool, references: References) -> Schema:
+    """What a call of the tool is checked by; None when the entry itself decides about that."""
+    match tool:
+        case FunctionEntry():
+            return None
+        case SubPromptEntry():
+            return references.prompts[tool.name]
+        case HandoffEntry():
+            return references.definitions[tool.name].schemas["side_a"]
+        case SubagentConfig(resumable=kept):
+            schemas = references.definitions[tool.name].schemas
+            if kept is not None:
+                return schemas[kept.receives_messages]
+            return schemas["side_a"] or PLAIN_SCHEMA
 
 
 def _kind(name: str, references: References) -> type[PromptTool] | str:

@@ -3,13 +3,17 @@
 from collections import abc
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
 from retinue.definitions.definition import Kind
 from retinue.definitions.scoping import first_match
+from retinue.definitions.subagent import SideName
 from retinue.settings.keys import did_you_mean
 
 ModelProblem = abc.Callable[[str], str | None]
 """Says why no model can be found under a name; None when one can."""
+Schema = Mapping[str, Any] | None
+"""What a prompt wants to be given; None when it does not say."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -18,6 +22,8 @@ class Callable:
 
     kind: Kind
     is_exposed: bool
+    schemas: Mapping[SideName, Schema]
+    """of the prompts of its sides"""
     is_external: bool = False
 
 
@@ -26,7 +32,7 @@ class References:
     """The names there are; tools may be patterns, or None when nobody knows them yet."""
 
     definitions: Mapping[str, Callable]
-    prompts: frozenset[str]
+    prompts: Mapping[str, Schema]
     tools: frozenset[str] | None = None
     hooks: frozenset[str] = frozenset()
     model_problem: ModelProblem | None = None

@@ -1,10 +1,24 @@
-"""JSON schemas that people wrote: whether they are schemas at all."""
+"""JSON schemas that people wrote: whether they are schemas at all, and what they name."""
 
 import importlib
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, cast
 
 _SHOWN = 200
+_ELSEWHERE = frozenset(
+    {"$ref", "allOf", "anyOf", "oneOf", "if", "dependentSchemas", "patternProperties"}
+)
+
+
+def properties_of(schema: Mapping[str, Any] | None) -> tuple[str, ...]:
+    """The arguments that a schema names, in its order."""
+    named = (schema or {}).get("properties")
+    return tuple(cast("Mapping[str, object]", named)) if isinstance(named, Mapping) else ()
+
+
+def may_name_more(schema: Mapping[str, Any]) -> bool:
+    """Whether arguments may stand in other places of the schema, too."""
+    return not _ELSEWHERE.isdisjoint(schema)
 
 
 def schema_problem(schema: Mapping[str, Any]) -> str | None:

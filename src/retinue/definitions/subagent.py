@@ -1,10 +1,22 @@
 """How a prompt may call a `dual_ai` definition: as a child agent of its own."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
 
 SideName = Literal["side_a", "side_b"]
 ParentCommunication = Literal["implicit", "explicit"]
+
+MESSAGE_PROPERTY = "message"
+PLAIN_SCHEMA: Mapping[str, Any] = {
+    "type": "object",
+    "properties": {
+        MESSAGE_PROPERTY: {"type": "string", "minLength": 1, "description": "what it is to do"}
+    },
+    "required": [MESSAGE_PROPERTY],
+    "additionalProperties": False,
+}
+"""What a child takes whose prompt has no schema."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

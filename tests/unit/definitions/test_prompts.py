@@ -286,6 +286,57 @@ def test_a_prompt_that_does_not_load_names_field_and_expectation(
     assert expected in problem
 
 
+SCHEMA = "{type: object, properties: {question: {type: string}}, additionalProperties: false}"
+
+
+@pytest.mark.parametrize(
+    ("entry", "expected"),
+    [
+        (
+            "{name: expert, initUserMessageProperty: qestion}",
+            "initUserMessageProperty: 'qestion' is never given: 'expert' takes 'question'"
+            "; did you mean 'question'?",
+        ),
+        (
+            "{name: consul, init_attachments_property: files}",
+            "init_attachments_property: 'files' is never given: 'consul' takes 'question'",
+        ),
+        (
+            "{name: pair, initAgentNameProperty: who}",
+            "initAgentNameProperty: 'who' is never given: 'pair' takes 'question'",
+        ),
+        (
+            "{name: pair, resumable: {receives_messages: side_b}, initUserMessageProperty: task}",
+            "initUserMessageProperty: 'task' is never given: 'pair' takes no arguments",
+        ),
+        (
+            "{name: asset_subagent, initUserMessageProperty: task}",
+            "initUserMessageProperty: 'task' is never given: 'asset_subagent' takes 'message'",
+        ),
+        ("{name: expert, initUserMessageProperty: question}", None),
+        ("{name: open, initUserMessageProperty: question}", None),
+        ("{name: plain, initUserMessageProperty: question}", None),
+    ],
+)
+def test_an_argument_that_the_target_does_not_take_is_told_with_those_that_it_takes(
+    crowded: Project, entry: str, expected: str | None
+) -> None:
+    crowded.write("prompts/expert.md", f"---\nrequiredSchema: {SCHEMA}\n---\nI know.")
+    either = f"{{type: object, anyOf: [{SCHEMA}]}}"
+    crowded.write("prompts/open.md", f"---\nrequiredSchema: {either}\n---\nI know.")
+    crowded.write("prompts/none.md", "---\nrequiredSchema: {type: object}\n---\nI know.")
+    named = 'exposeAsTool = true\ntoolDescription = "Knows."\n'
+    crowded.write("agents/consul.toml", f'{named}[sideA]\nprompt = "expert"')
+    sides = 'maxSessionTurns = 2\n[sideA]\nprompt = "expert"\n[sideB]\nprompt = "none"'
+    crowded.write("agents/pair.toml", f'type = "dual_ai"\n{named}{sides}')
+    crowded.write("prompts/p.md", f"---\ntools: [{entry}]\n---\nGo.")
+    catalog = crowded.catalog()
+
+    told = [str(w) for w in warnings(catalog) if w.file == "prompts/p.md"]
+    assert told == ([] if expected is None else [f"prompts/p.md: tools[0].{expected}"])
+    assert catalog.prompt("p")
+
+
 @pytest.mark.parametrize("key", ["includeChat", "include_past_tools"])
 def test_switches_for_what_is_always_visible_have_no_effect_and_say_so(
     crowded: Project, key: str

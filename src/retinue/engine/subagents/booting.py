@@ -15,11 +15,11 @@ from retinue.agents.state import AgentState, Turn
 from retinue.definitions.catalog import Catalog
 from retinue.definitions.definition import Definition
 from retinue.definitions.prompt import Prompt
-from retinue.definitions.subagent import SubagentConfig
+from retinue.definitions.subagent import MESSAGE_PROPERTY, SubagentConfig
 from retinue.engine.environment import Environment
 from retinue.engine.prompting.planning import Plan
 from retinue.engine.subagents.fanning import indexed, instances, is_for_instances
-from retinue.engine.subagents.offering import BEGIN, CREATE_TOOL, MESSAGE_PROPERTY
+from retinue.engine.subagents.offering import BEGIN, CREATE_TOOL
 from retinue.engine.variable_graph import scoped_variables
 from retinue.engine.warm import Draft, Warm
 from retinue.errors import RetinueError

@@ -7,7 +7,7 @@ from typing import Any
 from retinue.agents.children import ChildEntry
 from retinue.definitions.definition import Definition
 from retinue.definitions.scoping import is_allowed
-from retinue.definitions.subagent import SideName, SubagentConfig
+from retinue.definitions.subagent import MESSAGE_PROPERTY, PLAIN_SCHEMA, SideName, SubagentConfig
 from retinue.engine.collaboration.services import Services, call_of
 from retinue.engine.entries import checked_by
 from retinue.engine.prompting.planning import Case
@@ -29,17 +29,8 @@ from retinue.tools.port import Invoke, Pending, Tool, ToolContext, ToolOutput
 CREATE_TOOL = "subagent_create"
 MESSAGE_TOOL = "subagent_message"
 _CAPABILITIES = ("agents.write",)
-MESSAGE_PROPERTY = "message"
 BEGIN = "Begin."
 """What a child is told that is told nothing."""
-_PLAIN_SCHEMA: Mapping[str, Any] = {
-    "type": "object",
-    "properties": {
-        MESSAGE_PROPERTY: {"type": "string", "minLength": 1, "description": "what it is to do"}
-    },
-    "required": [MESSAGE_PROPERTY],
-    "additionalProperties": False,
-}
 _ATTACHMENTS: Mapping[str, Any] = {
     "type": "array",
     "items": {"type": "string"},
@@ -122,7 +113,7 @@ class SubagentTools:
             )
             return await _begun(services, call_of(ctx), wish)
 
-        return _tool(config.name, offer.introduced, schema or _PLAIN_SCHEMA, invoke)
+        return _tool(config.name, offer.introduced, schema or PLAIN_SCHEMA, invoke)
 
     def _create(self, kept: Mapping[str, Offer]) -> Tool:
         services = self._services
