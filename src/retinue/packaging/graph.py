@@ -14,6 +14,9 @@ from retinue.errors import NotFoundError, UsageError
 from retinue.packaging.project import Project
 from retinue.tools.port import Tool
 
+Given = frozenset[str] | None
+"""Variables that have a value where something is used; None where it only comes along."""
+
 
 @dataclass(slots=True, kw_only=True)
 class Graph:
@@ -31,6 +34,7 @@ class Graph:
     models: set[str] = field(default_factory=set[str])
     scripts: set[str] = field(default_factory=set[str])
     variables: set[str] = field(default_factory=set[str])
+    """that none of the files which use them gives a value"""
 
 
 def graph_of(project: Project, name: str) -> Graph:
@@ -46,6 +50,7 @@ class _Walk:
 
     project: Project
     graph: Graph
+    seen: set[tuple[str, Given]] = field(default_factory=set[tuple[str, Given]])
 
     def definition(self, name: str) -> None:
         if name in self.graph.definitions:
@@ -58,11 +63,13 @@ class _Walk:
         self._includes(table.get("system_prompt"))
         self._models(definition.model, *definition.fallback_models)
         self._hooks(definition.hooks)
-        self.graph.variables.update(variable.name for variable in definition.variables)
+        for _, side in definition.sides():
+            given = frozenset({*side.prompt.env, *definition.env})
+            self._variables((one.name for one in definition.variables), given)
         for side in ("side_a", "side_b"):
             self._side(definition, table.get(side))
         if table.get("side_a") is None:
-            self._scope(definition)
+            self._scope(definition, definition.side_a.prompt)
         known = {one.name for one in self.project.catalog.definitions()}
         for peer in definition.agent_allowlist or ():
             if peer in known:
@@ -88,25 +95,27 @@ class _Walk:
         if isinstance(prompt, str):
             self._prompt(prompt, definition)
         else:
-            self._scope(definition)
+            self._scope(definition, definition.side_a.prompt)
 
     def _prompt(self, name: str, caller: Definition | None) -> None:
         """Follow a prompt; one without a list of tools has all that its caller may use."""
         prompt = self.project.catalog.prompt(name)
         if prompt.tools is None and caller is not None:
-            self._scope(caller)
-        if name in self.graph.prompts:
+            self._scope(caller, prompt)
+        given = None if caller is None else frozenset({*prompt.env, *caller.env})
+        if (f"prompt {name}", given) in self.seen:
             return
+        self.seen.add((f"prompt {name}", given))
         self.graph.prompts[name] = prompt
         self._includes(self.project.entry("prompt", name).table.get("prompt"))
         self._models(prompt.model, *prompt.fallback_models)
         self._hooks(prompt.hooks)
-        self.graph.variables.update(variable.name for variable in prompt.variables)
+        self._variables((one.name for one in prompt.variables), given)
         for entry in prompt.tools or ():
             if entry.optional is not None:
-                self.graph.variables.add(entry.optional)
+                self._variables([entry.optional], given)
             if isinstance(entry, FunctionEntry):
-                self._tool(entry.name)
+                self._tool(entry.name, None if given is None else given.union(entry.env))
             elif isinstance(entry, SubPromptEntry):
                 self._prompt(entry.name, caller)
             else:
@@ -124,26 +133,32 @@ class _Walk:
                 self.graph.templates.add(name)
                 self._templates(parents_of(self.project.entry("template", name)))
 
-    def _scope(self, definition: Definition) -> None:
+    def _scope(self, definition: Definition, prompt: Prompt) -> None:
+        given = frozenset({*prompt.env, *definition.env})
         own = [tool for tool in self.project.tools.values() if _is_own(tool)]
         for tool in effective(definition.tool_scope, own):
-            self._tool(tool.name)
+            self._tool(tool.name, given)
         for name in definition.tool_allowlist or ():
             if "*" not in name:
-                self._tool(name)
+                self._tool(name, given)
 
-    def _tool(self, name: str) -> None:
+    def _tool(self, name: str, given: Given) -> None:
         tool = self.project.tools.get(name)
         if name.startswith(MCP_PREFIX) and (tool is None or tool.source.startswith("mcp:")):
             self.graph.server_tools.add(name)
         elif tool is None or tool.source != "project":
             self.graph.builtin_tools.add(name)
-        elif name not in self.graph.tools:
+        elif (f"tool {name}", given) not in self.seen:
+            self.seen.add((f"tool {name}", given))
             self.graph.tools.add(name)
-            self.graph.variables.update(variable.name for variable in tool.variables)
+            self._variables((one.name for one in tool.variables), given)
             for other in tool.uses:
-                self._tool(other)
+                self._tool(other, given)
             self._whole(tool.file)
+
+    def _variables(self, names: Iterable[str], given: Given) -> None:
+        if given is not None:
+            self.graph.variables.update(set(names) - given)
 
     def _hooks(self, names: Iterable[str]) -> None:
         for name in names:
@@ -164,7 +179,7 @@ class _Walk:
             return
         self.graph.python_files.add(file)
         for name in self.project.tools_in(file):
-            self._tool(name)
+            self._tool(name, None)
         self._hooks(self.project.hooks_in(file))
         source = self.project.sources.get(file)
         for entry in source.entries if source is not None else ():

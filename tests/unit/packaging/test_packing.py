@@ -139,6 +139,34 @@ async def test_tools_that_tools_use_come_along(tmp_path: Path) -> None:
     assert await loads(made, tmp_path)
 
 
+async def test_variables_that_the_packed_files_give_a_value_are_not_needed(tmp_path: Path) -> None:
+    using = (
+        "from retinue import define_tool\n"
+        "@define_tool(variables=['SHOP', 'TILL', 'SAFE', 'KEY_OF_SHOP'])\n"
+        "def buy() -> str:\n    '''Buy.'''\n    return ''\n"
+        "@define_tool(variables=['UNUSED'])\n"
+        "def sell() -> str:\n    '''Sell.'''\n    return ''\n"
+    )
+    made = await packed(
+        tmp_path,
+        "one",
+        agents__one_dot_toml=(
+            'variables = ["SHOP", "TILL"]\nenv = {SHOP = "9"}\n'
+            'agentAllowlist = ["two"]\n[sideA]\nprompt = "p"'
+        ),
+        agents__two_dot_toml='description = "Two."\nenv = {SHOP = "7"}\n[sideA]\nprompt = "q"',
+        prompts__p_dot_md=(
+            "---\ntools: [{name: buy, env: {SAFE: x}}, {name: other, optional: TILL}]\n"
+            "env: {TILL: '3'}\n---\nHi."
+        ),
+        prompts__q_dot_md="---\ntools: [other]\n---\nHi.",
+        prompts__other_dot_md="---\ntools: []\nvariables: [SHOP, TILL]\n---\nHi.",
+        tools__shop_dot_py=using,
+    )
+
+    assert made.manifest.needs.variables == ("KEY_OF_SHOP", "TILL")
+
+
 async def test_peers_come_along_when_they_are_named(tmp_path: Path) -> None:
     made = await packed(
         tmp_path,
