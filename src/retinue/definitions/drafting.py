@@ -10,7 +10,7 @@ from retinue.definitions.sources import Entry, joined
 from retinue.definitions.templates import IDENTITY_FIELDS, inherit
 from retinue.errors import DefinitionError
 from retinue.problems import LoadProblem, Severity
-from retinue.settings.shapes import Location, Shape, check, path_text, tidy
+from retinue.settings.shapes import Location, Shape, Spelling, check, path_text, tidy
 
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,63}")
 
@@ -24,7 +24,7 @@ class Draft(Generic[ShapeT]):
     name: str
     shape: ShapeT
     entry: Entry
-    spelling: Mapping[str, str]
+    spelling: Spelling
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -32,7 +32,7 @@ class Report:
     """Collects what is wrong with one entry."""
 
     entry: Entry
-    spelling: Mapping[str, str]
+    spelling: Spelling
     problems: list[LoadProblem] = field(default_factory=list[LoadProblem])
 
     @property

@@ -15,7 +15,7 @@ from retinue.definitions.shelf import Place
 from retinue.errors import DefinitionError
 from retinue.problems import LoadProblem
 from retinue.settings.keys import snake_case
-from retinue.settings.shapes import Complaint, Shape, tidy
+from retinue.settings.shapes import Complaint, Shape, Spelling, tidy
 
 EntryKind = Literal["definition", "prompt", "template"]
 FolderKind = EntryKind | Literal["hook"]
@@ -54,7 +54,7 @@ class Entry:
     name: str | None
     table: Table
     """nulls are still in it, for templates"""
-    spelling: Mapping[str, str]
+    spelling: Spelling
     written: Table
     """as it stands in the file"""
     file: str

@@ -8,6 +8,7 @@ from retinue.definitions.formats import Table
 from retinue.definitions.sources import Entry, joined
 from retinue.errors import DefinitionError
 from retinue.settings.keys import did_you_mean
+from retinue.settings.shapes import Spelling
 
 IDENTITY_FIELDS = ("name", "display_name", "description")
 """What a template cannot give: two definitions with one name are never meant."""
@@ -18,7 +19,7 @@ class Inherited:
     """An entry's table with its templates merged in, and how each key was spelled."""
 
     table: Table
-    spelling: Mapping[str, str]
+    spelling: Spelling
 
 
 def inherit(
@@ -29,7 +30,7 @@ def inherit(
     A template that does not load is None.
     """
     table: Table = {}
-    spelling: Mapping[str, str] = {}
+    spelling: Spelling = {}
     for name in parents_of(entry):
         if name in chain:
             path = " → ".join((*chain[chain.index(name) :], name))
@@ -71,5 +72,5 @@ def parents_of(entry: Entry) -> tuple[str, ...]:
 
 
 def _error(entry: Entry, message: str) -> DefinitionError:
-    field = joined(entry.prefix, entry.spelling.get("extends", "extends"))
+    field = joined(entry.prefix, entry.spelling.get(("extends",), "extends"))
     return DefinitionError(message, file=entry.file, field=field, line=entry.line)

@@ -20,6 +20,8 @@ from pydantic_core import ErrorDetails
 from retinue.settings.keys import camel_case, did_you_mean, snake_case
 
 Location = tuple[str | int, ...]
+Spelling = Mapping[Location, str]
+"""The key that stands in the file, for each place that it has."""
 _KEY_ITSELF = "[key]"  # pydantic's last step when not the value at a key is wrong, but the key
 
 
@@ -62,7 +64,7 @@ class Tidied:
     """A table with snake_case keys, nulls dropped and shorthands spelled out."""
 
     table: dict[str, object] = field(default_factory=dict[str, object])
-    spelling: dict[str, str] = field(default_factory=dict[str, str])
+    spelling: dict[Location, str] = field(default_factory=dict[Location, str])
     unknown: list[Complaint] = field(default_factory=list[Complaint])
     errors: list[Complaint] = field(default_factory=list[Complaint])
     warnings: list[Complaint] = field(default_factory=list[Complaint])
@@ -76,14 +78,14 @@ class Checked(Generic[ShapeT]):
     errors: tuple[Complaint, ...]
 
 
-def path_text(location: Location, spelling: Mapping[str, str]) -> str:
+def path_text(location: Location, spelling: Spelling) -> str:
     """Write a location the way its author wrote it: `agents[0].sideA.prompt`."""
     text = ""
-    for part in location:
+    for at, part in enumerate(location, 1):
         if isinstance(part, int):
             text += f"[{part}]"
         elif part != _KEY_ITSELF:
-            text += ("." if text else "") + spelling.get(part, camel_case(part))
+            text += ("." if text else "") + spelling.get(location[:at], camel_case(part))
     return text
 
 
@@ -97,7 +99,7 @@ def tidy(shape: type[Shape], table: Mapping[str, object], *, keep_nulls: bool = 
 def check(
     shape: type[ShapeT],
     table: Mapping[str, object],
-    spelling: Mapping[str, str],
+    spelling: Spelling,
     *,
     context: object = None,
 ) -> Checked[ShapeT]:
@@ -134,7 +136,7 @@ class _Tidier:
             name = self._field_name(shape, key, location)
             if name is None or (name in tidied and snake_case(key) in shape.deprecated):
                 continue
-            self.result.spelling.setdefault(name, key)
+            self.result.spelling.setdefault((*location, name), key)
             if name in tidied:
                 path = path_text((*location, name), self.result.spelling)
                 message = "is given twice, in two spellings"
@@ -162,20 +164,21 @@ class _Tidier:
         return name
 
     def _warn(self, key: str, location: Location, message: str) -> None:
-        path = path_text((*location, key), {**self.result.spelling, key: key})
+        path = self._path(location, key, key)
         self.result.warnings.append(Complaint(path=path, message=message))
 
     def _unknown(self, shape: type[Shape], key: str, location: Location) -> Complaint:
-        path = path_text((*location, key), {**self.result.spelling, key: key})
+        path = self._path(location, key, key)
         hint = shape.foreign.get(snake_case(key))
         if hint:
             return Complaint(path=path, message=f"unknown key {path!r}; {hint}")
         spell = str if "_" in key else camel_case
-        known = [
-            path_text((*location, name), {**self.result.spelling, name: spell(name)})
-            for name in known_names(shape)
-        ]
+        known = [self._path(location, name, spell(name)) for name in known_names(shape)]
         return Complaint(path=path, message=f"unknown key {path!r}{did_you_mean(path, known)}")
+
+    def _path(self, location: Location, name: str, written: str) -> str:
+        place = (*location, name)
+        return path_text(place, {**self.result.spelling, place: written})
 
     def _value(self, annotation: object, value: object, location: Location) -> object:
         inner, wrapper = nested_shape(annotation)
@@ -191,7 +194,7 @@ class _Tidier:
     def _named(
         self, inner: type[Shape] | None, table: Mapping[str, object], location: Location
     ) -> object:
-        self.result.spelling.update({key: key for key in table})
+        self.result.spelling.update({(*location, key): key for key in table})
         if inner is None:
             return table
         return {key: self._one(inner, item, (*location, key)) for key, item in table.items()}

@@ -31,6 +31,8 @@ ONE_DEFINITION = [
         'sideA = {stopToolResponseProperty = "x"}',
         "sideA.stopToolResponseProperty: needs a stopTool",
     ),
+    ("sideA = {max_steps = 1}\nsideB = {maxSteps = 0}", "sideB.maxSteps: expected a number"),
+    ('maxTokens = 0\nenv = {max_tokens = "x"}', "maxTokens: expected a number of 1 or more"),
     ('sideA = {sessionStop = {messageProperty = "x"}}', "sideA.sessionStop.name: is required"),
     ('type = "external"', "external: is required when type is 'external'"),
     ('external = {inputUrl = "a", callbackBaseUrl = "b"}', "external: needs type = 'external'"),
