@@ -9,6 +9,7 @@ from retinue.engine.compaction import CRITICAL, WARNING, pressure_of
 from retinue.engine.composing import Composer
 from retinue.engine.environment import Environment
 from retinue.engine.equipment import Equipment
+from retinue.engine.peers import contact_of
 from retinue.engine.prompting.planning import Plan
 from retinue.engine.prompting.sections import Section, joined
 from retinue.engine.prompting.viewing import (
@@ -47,6 +48,7 @@ class Contexts:
         records = await self._store.context(owner, agent_id)
         next_seq = records[-1].seq + 1 if records else 1
         warm = Warm(Snapshot(agent=agent, epoch=0, next_seq=next_seq, records=records, items=()))
+        warm.is_secluded = await contact_of(self._store, warm) is not None
         await self._equipment.refresh()
         plan = self._equipment.plan(warm)
         model = await self._model(warm, plan)

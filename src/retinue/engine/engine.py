@@ -25,6 +25,7 @@ from retinue.engine.following import Following
 from retinue.engine.limits import limits_of
 from retinue.engine.memory import Memory
 from retinue.engine.outcomes import Outcome, Outcomes
+from retinue.engine.peers import contact_of
 from retinue.engine.prompting.belongings import Belongings
 from retinue.engine.requests import Requests
 from retinue.engine.roster import Roster
@@ -475,6 +476,7 @@ class Engine:
             self._arrived[agent_id] = []
             try:
                 warm = Warm(await self.store.claim(agent_id))
+                warm.is_secluded = await contact_of(self.store, warm) is not None
             except NotFoundError as error:
                 for command in self._commands.pop(agent_id, []):
                     command.settle(error)

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 
-from retinue.agents.descriptor import PermanentDescriptor, SwarmDescriptor
+from retinue.agents.descriptor import PermanentDescriptor
 from retinue.agents.state import Turn
 from retinue.agents.tokens import (
     CHARACTERS_PER_TOKEN,
@@ -69,8 +69,8 @@ class Equipment:
     def plan(self, warm: Warm) -> Plan:
         side: SideName = warm.state.turn.side if warm.state.turn is not None else "side_a"
         plan = self._planner.plan(warm.definition, side, self.tools)
-        if plan.gates or warm.state.children or warm.kind == "swarm":
-            plan = self._suited(plan, warm, side)
+        if plan.gates or warm.state.children or warm.is_secluded:
+            plan = self._suited(plan, warm, side, is_secluded=warm.is_secluded)
         if plan.variables or (plan.arguments and warm.state.arguments):
             texts = self._texts(warm, plan) if plan.variables else None
             plan = self._planner.told(plan, warm.state.arguments, texts)
@@ -78,13 +78,15 @@ class Equipment:
         warm.look_as(side if plan.is_dual else "")
         return plan
 
-    def _suited(self, plan: Plan, holder: Holder, side: SideName) -> Plan:
+    def _suited(
+        self, plan: Plan, holder: Holder, side: SideName, *, is_secluded: bool = False
+    ) -> Plan:
         """The plan as this agent's variables and subagents have it."""
         variables = self._environment.of(holder, plan.definition, plan.side.prompt)
         case = Case(
             on=variables.on(plan.gates),
             has_children=any(e.is_addressable and e.side == side for e in holder.state.children),
-            is_swarm=holder.kind == "swarm",
+            is_secluded=is_secluded,
         )
         return plan if case == USUAL else self._planner.plan_for(plan, side, self.tools, case)
 
@@ -159,7 +161,7 @@ class Equipment:
         sections: list[Section] = []
         if isinstance(warm.descriptor, PermanentDescriptor):
             sections.append(Section("own", warm.descriptor.system_prompt))
-        if WRITING_TOOL in plan.tools and not isinstance(warm.descriptor, SwarmDescriptor):
+        if WRITING_TOOL in plan.tools and not warm.is_secluded:
             if not self._roster.is_loaded(warm.owner):
                 await self._roster.load(warm.owner)
             others = self._roster.section(warm.owner, itself=warm.id, definition=warm.definition)

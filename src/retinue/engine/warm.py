@@ -167,6 +167,7 @@ class Warm:
         self.owner: OwnerId = agent.owner
         self.kind = agent.kind
         self.descriptor = agent.descriptor
+        self.is_secluded = False  # it, or whom it works for, is a swarm's
         self.definition = agent.definition
         self.state = agent.state
         self.epoch = snapshot.epoch

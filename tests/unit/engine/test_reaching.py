@@ -49,6 +49,13 @@ class Scene:
         records = await self.kit.records(agent)
         return [record.text for record in records if isinstance(record, ToolRecord)][-1]
 
+    async def told(self, agent: Agent) -> str:
+        """What the agent's model is told before the conversation."""
+        await self.kit.ask(agent, "hello")
+        model = self.kit.stage.models["main"]
+        assert isinstance(model, ScriptedModel)
+        return model.requests[-1].system
+
     async def was_told(self, agent: Agent) -> bool:
         return "system psst" in await self.kit.kinds(agent)
 
@@ -109,13 +116,8 @@ async def test_permanent_agents_out_of_reach_are_neither_told_nor_changed(scene:
     friend, stranger = await kit.agent("todo"), await kit.agent("helper")
     assert "Ada" in await scene.outcome(friend, does("list_permanent_agents"))
     assert "Ada" not in await scene.outcome(stranger, does("list_permanent_agents"))
-    told = {}
-    for agent in (friend, stranger):
-        await kit.ask(agent, "hello")
-        model = kit.stage.models["main"]
-        assert isinstance(model, ScriptedModel)
-        told[agent.id] = "Ada" in model.requests[-1].system
-    assert told == {friend.id: True, stranger.id: False}
+    assert "Ada" in await scene.told(friend)
+    assert "Ada" not in await scene.told(stranger)
     taken = await scene.outcome(stranger, does("create_permanent_agent", **make))
     assert "is taken" in taken
     gone = await scene.outcome(stranger, does("delete_permanent_agent", agentId="Ada"))
@@ -146,6 +148,23 @@ async def test_a_swarm_agent_and_who_works_for_it_reach_nobody_but_the_contact(
         assert "Sent to" in await scene.outcome(agent, writes(contact.id))
     assert not await scene.was_told(bystander)
     assert "Sent to" in await scene.outcome(worker, writes(desk.id))
+
+
+async def test_who_works_for_a_swarm_agent_is_told_of_nobody_else(scene: Scene) -> None:
+    kit = scene.kit
+    make = {"name": "Ada", "description": "adds", "systemPrompt": "Add."}
+    contact = await kit.agent("todo")
+    await scene.outcome(contact, does("create_permanent_agent", **make))
+    await scene.outcome(contact, writes("swarm:desk"))
+    found = SwarmDescriptor(id="desk", contact_agent_id=contact.id)
+    desk = await kit.store.find(LOCAL_OWNER, found)
+    assert desk is not None
+    worker = await scene.child_of(desk, "todo")
+    for agent, is_told in ((contact, True), (desk, False), (worker, False)):
+        told = await scene.told(agent)
+        assert ("clerk" in told, "Ada" in told) == (is_told, is_told)
+        shown = await kit.engine.contexts.view(LOCAL_OWNER, agent.id)
+        assert any("Ada" in section.text for section in shown.system) == is_told
 
 
 async def test_strangers_cannot_write_to_somebody_else_s_swarm_agent(scene: Scene) -> None:

@@ -78,7 +78,7 @@ class Case:
     """variables that switch entries on; usually none does"""
     has_children: bool = False
     """whether it has subagents to write to, whoever began them"""
-    is_swarm: bool = False
+    is_secluded: bool = False
     """whether nobody but its contact can be reached, so that it is told of nobody else"""
 
 
@@ -192,7 +192,7 @@ class Planner:
             if each in READING
         )
         variables = _varying(definition, prompt)
-        tells_peers = MESSAGE_TOOL in shown and not case.is_swarm
+        tells_peers = MESSAGE_TOOL in shown and not case.is_secluded
         peers = peers_of(definition, catalog) if tells_peers else ()
         unset = {one.name: "" for one in variables}
         sections = sections_of(
