@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import os
 import sqlite3
 from collections.abc import AsyncIterator
 from contextlib import closing, suppress
@@ -114,6 +115,7 @@ async def house(tmp_path: Path) -> AsyncIterator[House]:
         (folder / "SKILL.md").write_text(SKILL.format(name=name))
         (folder / "forms" / "a.txt").write_text("Dear Sir or Madam\n")
     (project / "skills" / "letters" / "out").symlink_to(project / "retinue.toml")
+    os.mkfifo(project / "skills" / "letters" / "pipe")
     (project / "retinue.toml").write_text('model = "scripted"\n[limits]\ncoalesceWindowMs = 0\n')
     model = Model()
     extras = Extras(models={"scripted": ScriptedModel(model)}, plugins=[SHELF])
@@ -213,12 +215,13 @@ async def test_skills_of_the_project_are_read_within_the_lists(house: House) -> 
     read = await house.use("clerk", "skills_read /skills/letters/SKILL.md")
     assert read.text.endswith("Write them by hand. See forms/a.txt.\n")
     listed = await house.use("clerk", "skills_read /skills/letters")
-    assert listed.text.split("\n") == ["SKILL.md", "forms/", "out"]
+    assert listed.text.split("\n") == ["SKILL.md", "forms/", "out", "pipe"]
     for path, status in (
         ("/skills/secret-letters/SKILL.md", "refused"),
         ("/skills/nothing/SKILL.md", "refused"),
         ("/skills/letters/../secret-letters/SKILL.md", "error"),
         ("/skills/letters/out", "error"),
+        ("/skills/letters/pipe", "error"),
         ("/etc/passwd", "error"),
     ):
         assert (await house.use("clerk", f"skills_read {path}")).status == status

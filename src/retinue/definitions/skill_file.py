@@ -11,7 +11,7 @@ import yaml
 FILE_NAMES = ("SKILL.md", "skill.md")
 FIELDS = ("name", "description", "license", "compatibility", "metadata", "allowed-tools")
 _LONGEST_NAME = 64
-_LONGEST_DESCRIPTION = 1024
+LONGEST_DESCRIPTION = 1024
 _LONGEST_COMPATIBILITY = 500
 _FENCE = "---"
 
@@ -53,6 +53,11 @@ def find_skill_file(folder: Path) -> Path | None:
     return next((folder / name for name in FILE_NAMES if (folder / name).is_file()), None)
 
 
+def skill_name(text: str) -> str:
+    """A name in the form that counts, since the same letters can be written in several ways."""
+    return unicodedata.normalize("NFKC", text.strip())
+
+
 def read_skill(text: str, folder_name: str) -> SkillText | Sequence[Complaint]:
     """Read the front matter, or tell everything that is wrong with it."""
     front = _front_matter(text)
@@ -74,7 +79,7 @@ def read_skill(text: str, folder_name: str) -> SkillText | Sequence[Complaint]:
         return complaints
     texts = {name: one.value for name, one in found.items() if isinstance(one.value, str)}
     return SkillText(
-        name=unicodedata.normalize("NFKC", texts["name"].strip()),
+        name=skill_name(texts["name"]),
         description=texts["description"].strip(),
         license=texts.get("license", ""),
         compatibility=texts.get("compatibility", ""),
@@ -94,6 +99,8 @@ def _front_matter(text: str) -> _Front:
         if odd is not None:
             return _Front(complaints=[odd])
         return _fields(_yaml.compose(written, Loader=yaml.BaseLoader))
+    except RecursionError:
+        return _Front(complaints=[Complaint(message="not YAML: it is nested too deeply")])
     except yaml.YAMLError as error:
         mark = getattr(error, "problem_mark", None)
         reason = str(getattr(error, "problem", None) or error)
@@ -153,8 +160,7 @@ def _name_complaints(found: _Field | None, folder_name: str) -> Iterator[Complai
     if text is None:
         yield Complaint(message="expected a name that is not empty", field="name", line=line)
         return
-    name = unicodedata.normalize("NFKC", text.strip())
-    expected = unicodedata.normalize("NFKC", folder_name)
+    name, expected = skill_name(text), skill_name(folder_name)
     wrong = {
         f"{len(name)} characters; at most {_LONGEST_NAME}": len(name) > _LONGEST_NAME,
         "expected small letters": name != name.lower(),
@@ -174,8 +180,8 @@ def _description_complaints(found: _Field | None) -> Iterator[Complaint]:
     if text is None:
         message = "expected a description that is not empty"
         yield Complaint(message=message, field="description", line=line)
-    elif len(text) > _LONGEST_DESCRIPTION:
-        message = f"{len(text)} characters; at most {_LONGEST_DESCRIPTION}"
+    elif len(text) > LONGEST_DESCRIPTION:
+        message = f"{len(text)} characters; at most {LONGEST_DESCRIPTION}"
         yield Complaint(message=message, field="description", line=line)
 
 

@@ -2,6 +2,7 @@
 
 import os
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -11,8 +12,12 @@ from retinue.definitions.skill_file import (
     SkillText,
     find_skill_file,
     read_skill,
+    skill_name,
 )
 from retinue.problems import LoadProblem
+
+LARGEST_BYTES = 1_000_000
+"""Of a file that is read, SKILL.md or another."""
 
 _Stamp = tuple[int, int, int]
 
@@ -27,6 +32,11 @@ class Skill:
     file: str  # its SKILL.md, as it is named from the project's folder
     license: str = ""
     compatibility: str = ""
+
+    @property
+    def document(self) -> str:
+        """What its SKILL.md is called."""
+        return self.file.rpartition("/")[2]
 
 
 class ProjectSkills:
@@ -59,7 +69,7 @@ class ProjectSkills:
     def _scan(self) -> Iterator[tuple[str, _Stamp | None]]:
         try:
             with os.scandir(self._directory) as entries:
-                folders = sorted(one.name for one in entries if one.is_dir())
+                folders = sorted(_folders(entries))
         except OSError:
             return  # no folder, or one that is being replaced
         for name in folders:
@@ -69,18 +79,21 @@ class ProjectSkills:
     def _read(self, stamps: Mapping[str, _Stamp | None]) -> None:
         skills: dict[str, Skill] = {}
         problems: list[LoadProblem] = []
-        for name in stamps:
-            read = self._read_one(self._directory / name)
-            if isinstance(read, Skill):
+        for folder in stamps:
+            name = skill_name(folder)
+            read = self._read_one(self._directory / folder)
+            if isinstance(read, Skill) and name not in skills:
                 skills[name] = read
                 continue
-            known = self._skills.get(name)
+            known = None if name in skills else self._skills.get(name)
             if known is not None:
                 skills[name] = known
+            if isinstance(read, Skill):
+                read = [Complaint(field="name", message=f"there is a skill {name!r} already")]
             for one in read:
                 problems.append(
                     LoadProblem(
-                        file=self._shown(self._directory / name),
+                        file=self._shown(self._directory / folder),
                         field=one.field,
                         line=one.line,
                         message=one.message,
@@ -96,7 +109,11 @@ class ProjectSkills:
         file = find_skill_file(folder)
         if file is None:
             return [Complaint(message=f"there is no {FILE_NAMES[0]} in this folder")]
+        if not file.resolve().is_relative_to(place):
+            return [Complaint(message="it is a link that leads out of the skill's folder")]
         try:
+            if file.stat().st_size > LARGEST_BYTES:
+                return [Complaint(message=f"it is larger than {LARGEST_BYTES} bytes")]
             text = file.read_text("utf-8")
         except (OSError, UnicodeDecodeError) as error:
             return [Complaint(message=f"cannot be read: {error}")]
@@ -116,6 +133,13 @@ class ProjectSkills:
         file = find_skill_file(folder)
         name = FILE_NAMES[0] if file is None else file.name
         return f"{self._directory.name}/{folder.name}/{name}"
+
+
+def _folders(entries: Iterator["os.DirEntry[str]"]) -> Iterator[str]:
+    for one in entries:
+        with suppress(OSError):  # a link that leads in circles must not hide the others
+            if one.is_dir():
+                yield one.name
 
 
 def _stamp(folder: Path) -> _Stamp | None:

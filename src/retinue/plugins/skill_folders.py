@@ -10,6 +10,7 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
+from retinue.definitions.skill_file import LONGEST_DESCRIPTION
 from retinue.plugins.command_line import options_of
 from retinue.plugins.port import Operation, Plugin
 
@@ -18,7 +19,6 @@ PLACE = "/skills"
 
 CLIENT = ".client"
 _MODULES = ("command_line.py", "skill_client.py")
-_LONGEST_DESCRIPTION = 1024
 _RUN = """\
 import sys
 from pathlib import Path
@@ -83,7 +83,7 @@ class SkillFolders:
         _replace(folder / "operations.json", json.dumps(described(plugin), ensure_ascii=False))
         _replace(folder / "SKILL.md", document_of(plugin))
         _replace(folder / f"{plugin.id}-cli", _script(plugin.id), mode=0o755)
-        description = " ".join(plugin.description.split())[:_LONGEST_DESCRIPTION]
+        description = " ".join(plugin.description.split())[:LONGEST_DESCRIPTION]
         return PluginSkill(id=plugin.id, description=description, folder=folder)
 
 
@@ -98,7 +98,7 @@ def described(plugin: Plugin) -> Mapping[str, Any]:
 
 def document_of(plugin: Plugin) -> str:
     """SKILL.md: how the command line is used, command by command."""
-    description = " ".join(plugin.description.split())[:_LONGEST_DESCRIPTION]
+    description = " ".join(plugin.description.split())[:LONGEST_DESCRIPTION]
     command = f"{PLACE}/{plugin.id}/{plugin.id}-cli"
     lines = [
         "---",

@@ -1,5 +1,6 @@
 """SKILL.md in the public format, read as its reference implementation reads it, and followed."""
 
+import unicodedata
 from pathlib import Path
 
 import pytest
@@ -143,3 +144,51 @@ def test_a_link_to_the_data_directory_is_no_skill(tmp_path: Path, target: str) -
     skills = ProjectSkills(tmp_path / "skills", tmp_path / ".retinue")
     assert skills.look() == {}
     assert "leads to Retinue's own data" in str(skills.problems()[0])
+
+
+def skills_in(project: Path) -> ProjectSkills:
+    skills = ProjectSkills(project / "skills", project / ".retinue")
+    skills.look()
+    return skills
+
+
+def test_one_bad_folder_hides_no_other_skill(tmp_path: Path) -> None:
+    write(tmp_path, "mine", written("name: mine\ndescription: d"))
+    deep = "- " * 2_000
+    write(tmp_path, "deep", written(f"name: deep\ndescription: d\nmetadata:\n  {deep}x"))
+    write(tmp_path, "giant", written("name: giant\ndescription: d") + "x" * 1_000_000)
+    (tmp_path / "skills" / "circle").symlink_to("circle")
+    skills = skills_in(tmp_path)
+    assert list(skills.known) == ["mine"]
+    told = {one.file: one.message for one in skills.problems()}
+    assert told == {
+        "skills/deep/SKILL.md": "not YAML: it is nested too deeply",
+        "skills/giant/SKILL.md": "it is larger than 1000000 bytes",
+    }
+
+
+def test_a_document_that_is_a_link_out_of_its_folder_is_told(tmp_path: Path) -> None:
+    elsewhere = tmp_path / "elsewhere.md"
+    elsewhere.write_text(written("name: mine\ndescription: d"))
+    (tmp_path / "skills" / "mine").mkdir(parents=True)
+    (tmp_path / "skills" / "mine" / "SKILL.md").symlink_to(elsewhere)
+    skills = skills_in(tmp_path)
+    assert skills.known == {}
+    assert "a link that leads out" in str(skills.problems()[0])
+
+
+def test_a_skill_is_known_by_its_name_however_its_folder_spells_it(tmp_path: Path) -> None:
+    spelled = {form: unicodedata.normalize(form, "größe") for form in ("NFC", "NFD")}
+    write(tmp_path, spelled["NFD"], written(f"name: {spelled['NFD']}\ndescription: First."))
+    assert list(skills_in(tmp_path).known) == [spelled["NFC"]]
+    write(tmp_path, spelled["NFC"], written(f"name: {spelled['NFC']}\ndescription: Second."))
+    skills = skills_in(tmp_path)
+    assert [one.description for one in skills.known.values()] == ["First."]
+    assert "there is a skill 'größe' already" in str(skills.problems()[0])
+
+
+def test_a_document_in_small_letters_is_offered_by_its_own_name(tmp_path: Path) -> None:
+    (tmp_path / "skills" / "mine").mkdir(parents=True)
+    text = written("name: mine\ndescription: d")
+    (tmp_path / "skills" / "mine" / "skill.md").write_text(text)
+    assert skills_in(tmp_path).known["mine"].document == "skill.md"

@@ -11,6 +11,7 @@ from typing import NamedTuple
 from retinue.agents.listed import SkillEntry
 from retinue.definitions.definition import Definition
 from retinue.definitions.scoping import SYSTEM_PREFIX
+from retinue.definitions.skill_file import LONGEST_DESCRIPTION
 from retinue.engine.prompting.words import name_line, one_line
 from retinue.tools.port import Tool
 
@@ -85,11 +86,16 @@ def skills_section(skills: Sequence[SkillEntry]) -> Section:
         return Section("skills", "")
     lines = ["Available CLI skills:", HOW_TO_USE_SKILLS]
     for skill in skills:
-        lines.append(f"- {name_line(skill.name)}: {one_line(skill.description)}")
+        lines.append(f"- {name_line(skill.name)}: {_purpose(skill)}")
         lines.append(f"  SKILL.md: {one_line(skill.file)}")
         if skill.command:
             lines.append(f"  CLI: {one_line(skill.command)}")
     return Section("skills", "\n".join(lines))
+
+
+def _purpose(skill: SkillEntry) -> str:
+    """All of its description: by that the model knows when to use it."""
+    return one_line(skill.description, LONGEST_DESCRIPTION)
 
 
 def items_section(types: Iterable[str]) -> Section:

@@ -38,7 +38,7 @@ class SkillDesk:
         call = call_of(ctx)
         definition, tools = call.plan.definition, call.plan.scoped
         read = [
-            Bind(source=skill.folder, place=f"{PLACE}/{skill.folder.name}")
+            Bind(source=skill.folder, place=f"{PLACE}/{skill.name}")
             for skill in self.shelf.instructions(definition, tools)
         ]
         commands = self.shelf.commands(definition, tools)

@@ -1,10 +1,11 @@
 """The tool with which agents read skills."""
 
-import asyncio
 from collections.abc import Mapping, Sequence
 from pathlib import Path, PurePosixPath
 from typing import Any
 
+from retinue.definitions.skill_file import skill_name
+from retinue.definitions.skills import LARGEST_BYTES
 from retinue.engine.collaboration.services import call_of
 from retinue.engine.skills.shelf import READING_TOOL, SkillShelf
 from retinue.errors import NotFoundError, RefusedError, UsageError
@@ -12,8 +13,7 @@ from retinue.plugins.skill_folders import PLACE
 from retinue.problems import LoadProblem
 from retinue.tools.function import FunctionTool, tool
 from retinue.tools.port import Tool, ToolContext
-
-_MOST_BYTES = 1_000_000
+from retinue.tools.threads import in_thread
 
 
 class SkillToolbox:
@@ -44,12 +44,13 @@ def _reading_tool(shelf: SkillShelf) -> FunctionTool[..., Any]:
         if steps[:2] != ("/", PLACE.strip("/")) or len(steps) < 3:
             raise UsageError(f"path: expected one that begins with {PLACE}/ and a skill's name")
         definition, tools = call.plan.definition, call.plan.scoped
-        folders = {one.folder.name: one.folder for one in shelf.instructions(definition, tools)}
+        folders = {one.name: one.folder for one in shelf.instructions(definition, tools)}
         folders |= {one.id: one.folder for one in shelf.commands(definition, tools)}
-        folder = folders.get(steps[2])
+        folder = folders.get(skill_name(steps[2]))
         if folder is None:
             raise RefusedError(f"there is no skill {steps[2]!r} that you can use")
-        return await asyncio.to_thread(_read, folder, PurePosixPath(*steps[3:]), path)
+        inside = PurePosixPath(*steps[3:])
+        return await in_thread(lambda: _read(folder, inside, path), name="read skill")
 
     return skills_read
 
@@ -63,8 +64,10 @@ def _read(folder: Path, inside: PurePosixPath, shown: str) -> str:
     if file.is_dir():
         names = sorted(one.name + ("/" if one.is_dir() else "") for one in file.iterdir())
         return "\n".join(names)
-    if file.stat().st_size > _MOST_BYTES:
-        raise UsageError(f"{shown} is too large to read: more than {_MOST_BYTES} bytes")
+    if not file.is_file():
+        raise UsageError(f"{shown} is no text")  # to read a pipe would be to wait for ever
+    if file.stat().st_size > LARGEST_BYTES:
+        raise UsageError(f"{shown} is too large to read: more than {LARGEST_BYTES} bytes")
     try:
         return file.read_text("utf-8")
     except UnicodeDecodeError:

@@ -42,7 +42,7 @@ class SkillShelf:
             SkillEntry(
                 name=skill.name,
                 description=skill.description,
-                file=f"{PLACE}/{skill.folder.name}/SKILL.md",
+                file=f"{PLACE}/{skill.name}/{skill.document}",
             )
             for skill in self.instructions(definition, tools)
         ]

@@ -188,6 +188,12 @@ def test_names_in_prompts_are_one_line_without_tags_or_what_cannot_be_seen() -> 
     assert len(skills_section([skill]).text.splitlines()) == 4
 
 
+def test_a_skill_is_told_by_the_whole_of_its_description() -> None:
+    long = f"{'Use it for letters. ' * 50}Never for anything else."
+    skill = SkillEntry(name="letters", description=long, file="/skills/letters/SKILL.md")
+    assert long in skills_section([skill]).text
+
+
 def test_panels_are_told_by_window_without_the_chats() -> None:
     one = shown(name="<b>\nGroceries")
     view = Panel(panel_id="p2", panel_type="artifacts", context={"viewName": "Due"}, visible=False)
