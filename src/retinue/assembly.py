@@ -263,9 +263,11 @@ async def read_project(project_dir: Path, env: Mapping[str, str]) -> Project:
     return Project(directory=project_dir, catalog=catalog, tools=await everything.tools())
 
 
-async def read_plugins(project_dir: Path) -> Mapping[str, Plugin]:
+async def read_plugins(project_dir: Path) -> PluginSource:
     """Read the plugins of a project without opening its store."""
-    return await _plugins(project_dir, Extras(), _closed_store(project_dir)).plugins()
+    source = _plugins(project_dir, Extras(), _closed_store(project_dir))
+    await source.plugins()
+    return source
 
 
 async def _catalog(

@@ -71,6 +71,25 @@ def test_an_unknown_plugin_is_an_unknown_command_and_opens_nothing(project: Path
     assert not (project / ".retinue").exists()
 
 
+def test_a_plugin_that_does_not_load_is_told_where_it_is_missed(project: Path) -> None:
+    file = project / "plugins" / "bookmarks.py"
+    good = file.read_text("utf-8")
+    file.write_text(f"def broken(:\n{good}", "utf-8")
+    missed = look("bookmarks", "find", project=project)
+    assert missed.code == 2
+    assert "no command 'bookmarks'" in missed.err
+    assert "plugins/bookmarks.py:1: invalid syntax" in missed.err
+    listed = look("plugins", project=project)
+    assert listed.code == 1
+    assert "error: plugins/bookmarks.py:1: invalid syntax" in listed.out
+    with serving(project):
+        told = look("plugins", "--json", project=project)
+        assert [one["file"] for one in json.loads(told.out)["problems"]] == ["plugins/bookmarks.py"]
+        assert "plugins/bookmarks.py:1: " in look("bookmarks", "find", project=project).err
+        file.write_text(good, "utf-8")
+        assert look("bookmarks", "find", project=project).code == 0
+
+
 def test_beside_a_server_the_server_answers_within_the_agents_scope(project: Path) -> None:
     with serving(project):
         add = ("bookmarks", "add", "--url", "https://b.example", "--title", "B")
@@ -82,6 +101,7 @@ def test_beside_a_server_the_server_answers_within_the_agents_scope(project: Pat
         look("send", "librarian", "hello", project=project)
         scoped = ("--as-agent", "librarian")
         assert look("bookmarks", "find", *scoped, project=project).code == 0
+        assert look("bookmarks", *scoped, "find", project=project).code == 0
         refused = look("bookmarks", "remove", "--url", "x", *scoped, project=project)
         assert refused.code == 1
         assert "'bookmarks_remove' is not allowed for this agent" in refused.err

@@ -30,7 +30,10 @@ def codes(page: Path) -> Iterator[str]:
 
 @pytest.fixture(scope="module")
 def plugins(tmp_path_factory: pytest.TempPathFactory) -> set[str]:
-    return set(asyncio.run(read_plugins(tmp_path_factory.mktemp("empty"))))
+    async def names() -> set[str]:
+        return set(await (await read_plugins(tmp_path_factory.mktemp("empty"))).plugins())
+
+    return asyncio.run(names())
 
 
 @pytest.mark.parametrize("page", PAGES, ids=IDS)

@@ -92,6 +92,13 @@ class PluginView(_View, frozen=True, kw_only=True):
     file: str = ""
 
 
+class PluginsView(_View, frozen=True, kw_only=True):
+    """The plugins there are, and what does not load."""
+
+    plugins: list[PluginView]
+    problems: list[Problem] = []
+
+
 class SkillsView(_View, frozen=True, kw_only=True):
     """The skills there are, and what does not load."""
 
@@ -331,7 +338,7 @@ class Client(Protocol):
         """Give a waiting subagent its values and begin it; gives its id."""
         ...
 
-    async def plugins(self) -> Sequence[PluginView]: ...
+    async def plugins(self) -> PluginsView: ...
 
     async def operate(
         self,

@@ -26,6 +26,7 @@ from retinue.cli.client import (
     OperationView,
     PackageView,
     Place,
+    PluginsView,
     PluginView,
     Problem,
     ScheduleOrder,
@@ -329,9 +330,13 @@ class LocalClient:
 
     # -- plugins
 
-    async def plugins(self) -> Sequence[PluginView]:
-        found = await self._engine.operations.source.plugins()
-        return [_plugin_view(plugin) for plugin in found.values()]
+    async def plugins(self) -> PluginsView:
+        source = self._engine.operations.source
+        found = await source.plugins()
+        return PluginsView(
+            plugins=[_plugin_view(plugin) for plugin in found.values()],
+            problems=[_problem(one) for one in source.problems()],
+        )
 
     async def operate(
         self,

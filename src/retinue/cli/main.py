@@ -186,7 +186,7 @@ def _invoke_plugin(name: str, arguments: list[str]) -> int:
     try:
         from retinue.cli.operations import run_plugin
 
-        code = None if name.startswith("-") else run_plugin(name, arguments)
+        done = () if name.startswith("-") else run_plugin(name, arguments)
     except CommandLineError as error:
         return _fail_usage(f"{error}. See: retinue {name} --help", arguments)
     except SystemExit:
@@ -197,7 +197,9 @@ def _invoke_plugin(name: str, arguments: list[str]) -> int:
         raise
     except Exception as error:  # noqa: BLE001  (the outermost boundary: every failure gets words)
         return _report(error, arguments)
-    return _fail_usage(_unknown_command(name), arguments) if code is None else code
+    if isinstance(done, int):
+        return done
+    return _fail_usage("\n".join([_unknown_command(name), *done]), arguments)
 
 
 def _report(error: Exception, arguments: Sequence[str]) -> int:

@@ -1,11 +1,13 @@
 """`retinue PLUGIN OPERATION`: operations of plugins as commands, made when they are called."""
 
 import argparse
+import asyncio
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from retinue.cli.connecting import find_server, require_project, run_with_client
+from retinue.cli.definitions import problem_text
 from retinue.cli.options import project_directory
 from retinue.cli.printing import say
 from retinue.errors import UsageError
@@ -17,20 +19,23 @@ if TYPE_CHECKING:
 DONE = 0
 
 
-def run_plugin(name: str, arguments: Sequence[str]) -> int | None:
-    """Run an operation; None when the project has no such plugin."""
+def run_plugin(name: str, arguments: Sequence[str]) -> int | Sequence[str]:
+    """Run an operation; where the project has no such plugin, tell what of it does not load."""
     project = project_directory(_directory(arguments))
     try:
         require_project(project)
     except UsageError:
-        return None
-    if find_server(project) is None and name not in _names(project):
-        return None  # found out without opening the store
+        return ()
+    if find_server(project) is None:
+        names, problems = asyncio.run(_read(project))
+        if name not in names:
+            return problems  # found out without opening the store
 
-    async def work(client: "Client") -> int | None:
-        plugin = next((one for one in await client.plugins() if one.id == name), None)
+    async def work(client: "Client") -> int | Sequence[str]:
+        found = await client.plugins()
+        plugin = next((one for one in found.plugins if one.id == name), None)
         if plugin is None:
-            return None
+            return [problem_text(one) for one in found.problems]
         parsed = _parsed(plugin, arguments)
         result = await _operate(client, plugin, parsed)
         say(written(result, is_json=parsed.options["json"]))
@@ -39,14 +44,14 @@ def run_plugin(name: str, arguments: Sequence[str]) -> int | None:
     return run_with_client(project, work)
 
 
-def _names(project: Path) -> Sequence[str]:
-    import asyncio
-
+async def _read(project: Path) -> tuple[Sequence[str], Sequence[str]]:
+    """The names of plugins, and what does not load."""
     from retinue.assembly import read_plugins
     from retinue.cli.logs import keep_quiet
 
     keep_quiet()
-    return list(asyncio.run(read_plugins(project)))
+    source = await read_plugins(project)
+    return list(await source.plugins()), [str(problem) for problem in source.problems()]
 
 
 def _parsed(plugin: "PluginView", arguments: Sequence[str]) -> Parsed:
@@ -91,7 +96,7 @@ def _after_the_operation(arguments: Sequence[str]) -> Sequence[str]:
     rest = list(arguments)
     while rest and rest[0].startswith("--") and rest[0] not in ("--help", "-h"):
         before.append(rest.pop(0))
-        if before[-1] == "--dir" and rest:
+        if before[-1] in ("--dir", "--as-agent", "--idempotency-key") and rest:
             before.append(rest.pop(0))
     return [rest[0], *before, *rest[1:]] if rest else []
 

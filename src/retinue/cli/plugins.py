@@ -3,37 +3,39 @@
 from typing import TYPE_CHECKING
 
 from retinue.cli.connecting import run_with_client
+from retinue.cli.definitions import problem_line
 from retinue.cli.options import Common
 from retinue.cli.printing import one_line, print_json, print_table, say
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from retinue.cli.client import Client, PluginView
+    from retinue.cli.client import Client, PluginsView
 
 _SUMMARY = 80
 
 
-def plugins(common: Common) -> None:
-    """List plugins and their operations; `retinue PLUGIN OPERATION --help` says more."""
+def plugins(common: Common) -> int:
+    """List plugins and their operations; exits 1 when one does not load.
 
-    async def work(client: "Client") -> None:
+    `retinue PLUGIN OPERATION --help` says more.
+    """
+
+    async def work(client: "Client") -> int:
         found = await client.plugins()
         if common.is_json:
-            print_json({"plugins": found})
+            print_json(found)
         else:
             _print(found)
+        return 1 if found.problems else 0
 
-    run_with_client(common.project, work)
+    return run_with_client(common.project, work)
 
 
-def _print(found: "Sequence[PluginView]") -> None:
-    if not found:
-        say("No plugins yet. A file in plugins/ makes one: see docs/plugins.md")
-        return
+def _print(found: "PluginsView") -> None:
     rows = [
         (plugin.id, operation.id, operation.effect, one_line(operation.summary, _SUMMARY))
-        for plugin in found
+        for plugin in found.plugins
         for operation in plugin.operations
     ]
     print_table(("PLUGIN", "OPERATION", "EFFECT", "WHAT IT DOES"), rows)
+    for problem in found.problems:
+        say(problem_line(problem))

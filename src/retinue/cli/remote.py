@@ -23,7 +23,7 @@ from retinue.cli.client import (
     Facts,
     MessageView,
     Place,
-    PluginView,
+    PluginsView,
     ScheduleOrder,
     SkillsView,
     VariableView,
@@ -104,10 +104,6 @@ class ServerError(RetinueError):
     def __init__(self, error: _Error) -> None:
         super().__init__(error.message, details=error.details)
         self.code = error.code
-
-
-class _Plugins(msgspec.Struct):
-    plugins: list[PluginView]
 
 
 class _Result(msgspec.Struct):
@@ -326,8 +322,8 @@ class RemoteClient:
 
     # -- plugins
 
-    async def plugins(self) -> Sequence[PluginView]:
-        return (await self._get("/api/plugins", _Plugins)).plugins
+    async def plugins(self) -> PluginsView:
+        return await self._get("/api/plugins", PluginsView)
 
     async def operate(
         self,

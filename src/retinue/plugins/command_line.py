@@ -5,6 +5,7 @@ It needs the standard library alone: a copy of this file runs in sandboxes, wher
 
 import argparse
 import json
+import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple, NoReturn
@@ -14,6 +15,7 @@ Schema = Mapping[str, Any]
 _TAKEN = frozenset({"help", "h", "json", "dir", "debug", "as-agent", "idempotency-key"})
 _SCALARS: Mapping[str, Callable[[str], Any]] = {"string": str, "integer": int, "number": float}
 _MARK = "argument:"
+_OPTION = re.compile(r"-h|--([a-z][a-z0-9-]*)?")
 
 
 class CommandLineError(Exception):
@@ -47,8 +49,33 @@ class Option(NamedTuple):
 
 
 class _Parser(argparse.ArgumentParser):
+    """Takes `--text -5%` and `--text "- milk"` as they are meant."""
+
+    def __init__(self, *arguments: Any, **options: Any) -> None:
+        self._takes_value: dict[str, bool] = {}
+        super().__init__(*arguments, **options)
+
+    def add_argument(self, *names: Any, **options: Any) -> argparse.Action:
+        action = super().add_argument(*names, **options)
+        self._takes_value |= dict.fromkeys(action.option_strings, action.nargs is None)
+        return action
+
+    def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:
+        return super().parse_known_args(self._joined(args), namespace)
+
     def error(self, message: str) -> NoReturn:
         raise CommandLineError(message)
+
+    def _joined(self, words: Sequence[str]) -> Sequence[str]:
+        """Put values that begin with a hyphen, and look like no option, behind an `=`."""
+        joined: list[str] = []
+        for word in words:
+            is_value = word.startswith("-") and not _OPTION.fullmatch(word.partition("=")[0])
+            if is_value and joined and self._takes_value.get(joined[-1]):
+                joined[-1] += f"={word}"
+            else:
+                joined.append(word)
+        return joined
 
 
 def parser_of(
@@ -148,36 +175,49 @@ def _add(
         command.add_argument(flag_of(name), action=argparse.BooleanOptionalAction, **common)
         return
     common["metavar"] = _takes(schema, definitions)
-    choices = schema.get("enum")
-    if choices and all(isinstance(one, str) for one in choices):
+    item = _item(schema, definitions)
+    if item is not None:
+        common["action"] = "append"
+        schema, kind = item, item["type"]
+    choices = _choices(schema)
+    if choices:
         command.add_argument(flag_of(name), choices=choices, **common)
     elif kind in _SCALARS:
         command.add_argument(flag_of(name), type=_SCALARS[kind], **common)
-    elif (item := _item(schema, definitions)) is not None:
-        command.add_argument(flag_of(name), action="append", type=_SCALARS[item], **common)
     else:
-        command.add_argument(flag_of(name), type=_json, **common)
+        is_text = _may_be_text(schema, definitions)
+        command.add_argument(flag_of(name), type=_json_or_text if is_text else _json, **common)
 
 
 def _takes(schema: Schema, definitions: Schema) -> str:
+    schema = _item(schema, definitions) or schema
     kind: str = schema.get("type", "")
-    choices = schema.get("enum")
-    if choices and all(isinstance(one, str) for one in choices):
+    choices = _choices(schema)
+    if choices:
         return "{" + ",".join(choices) + "}"
     if kind == "boolean":
         return ""
     if kind in _SCALARS:
         return {"string": "TEXT", "integer": "NUMBER", "number": "NUMBER"}[kind]
-    item = _item(schema, definitions)
-    return "JSON" if item is None else "TEXT" if item == "string" else "NUMBER"
+    return "TEXT|JSON" if _may_be_text(schema, definitions) else "JSON"
 
 
-def _item(schema: Schema, definitions: Schema) -> str | None:
-    """The type of a list's entries, where each can be an option of its own."""
+def _choices(schema: Schema) -> Sequence[str] | None:
+    choices = schema.get("enum")
+    return choices if choices and all(isinstance(one, str) for one in choices) else None
+
+
+def _item(schema: Schema, definitions: Schema) -> Schema | None:
+    """What a list's entries are, where each can be an option of its own."""
     if schema.get("type") != "array":
         return None
-    kind = _resolved(schema.get("items", {}), definitions).get("type")
-    return kind if kind in _SCALARS else None
+    item = _resolved(schema.get("items", {}), definitions)
+    return item if item.get("type") in _SCALARS else None
+
+
+def _may_be_text(schema: Schema, definitions: Schema) -> bool:
+    several = [_resolved(one, definitions) for one in schema.get("anyOf", ())]
+    return any(one.get("type") == "string" for one in several)
 
 
 def _resolved(schema: Schema, definitions: Schema) -> Schema:
@@ -198,6 +238,13 @@ def _json(text: str) -> Any:
         return json.loads(text)
     except ValueError as error:
         raise argparse.ArgumentTypeError(f"not JSON: {error}") from error
+
+
+def _json_or_text(text: str) -> Any:
+    try:
+        return json.loads(text)
+    except ValueError:
+        return text
 
 
 def _escaped(text: str) -> str:

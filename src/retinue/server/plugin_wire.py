@@ -49,9 +49,10 @@ class PluginEntry(Answer, frozen=True, kw_only=True):
 
 
 class PluginList(Answer, frozen=True, kw_only=True):
-    """All plugins there are."""
+    """All plugins there are, and what does not load."""
 
     plugins: list[PluginEntry]
+    problems: list[ProblemEntry]
 
 
 class SkillList(Answer, frozen=True, kw_only=True):

@@ -26,7 +26,9 @@ def error_of(answer: httpx2.Response) -> tuple[int, str, str]:
 
 
 async def test_plugins_are_listed_with_what_a_caller_must_know(door: Door) -> None:
-    listed = (await door.client.get("/api/plugins")).json()["plugins"]
+    answer = (await door.client.get("/api/plugins")).json()
+    listed = answer["plugins"]
+    assert answer["problems"] == []
     [shelf] = [plugin for plugin in listed if plugin["id"] == "shelf"]
     assert (shelf["id"], shelf["title"], shelf["description"]) == ("shelf", "Shelf", "Books.")
     find = shelf["operations"][0]

@@ -38,6 +38,8 @@ def paint(
     place: Place | None = None,
     rows: list[dict[str, int]] | None = None,
     json: str = "",
+    shades: list[Colour] | None = None,
+    number: int | str = 0,
 ) -> None:
     """Paint something, 100 % of it.
 
@@ -74,6 +76,18 @@ def typed(*words: str) -> dict[str, Any]:
         (["--place", '{"street": "S", "number": 1}'], {"place": {"street": "S", "number": 1}}),
         (["--rows", '[{"a": 1}]'], {"rows": [{"a": 1}]}),
         (["--json", "--arg-json", "x"], {"json": "x"}),
+        (["--shades", "red", "--shades", "blue"], {"shades": ["red", "blue"]}),
+        (["--number", "5"], {"number": 5}),
+        (["--number", "five"], {"number": "five"}),
+        (["--count", "-3"], {"count": -3}),
+        (
+            ["--tags", "-5%", "--tags", "- a list", "--tags=--x"],
+            {"tags": ["-5%", "- a list", "--x"]},
+        ),
+        (
+            ["--tags", "-hot", "--tags", "---", "--is-dry"],
+            {"tags": ["-hot", "---"], "is_dry": True},
+        ),
     ],
 )
 def test_options_become_arguments_that_fit(words: Sequence[str], given: dict[str, Any]) -> None:
@@ -90,6 +104,9 @@ def test_options_become_arguments_that_fit(words: Sequence[str], given: dict[str
         (["--place", "{"], "argument --place: not JSON"),
         (["--tex", "t"], "unrecognized arguments: --tex t"),
         (["more"], "unrecognized arguments: more"),
+        (["--tags", "--is-dry"], "argument --tags: expected one argument"),
+        (["--tags", "--tag=x"], "argument --tags: expected one argument"),
+        (["--shades", "green"], "argument --shades: invalid choice: 'green'"),
     ],
 )
 def test_what_does_not_fit_is_told_by_option(words: Sequence[str], said: str) -> None:

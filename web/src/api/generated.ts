@@ -584,8 +584,8 @@ export type PluginEntry = {
   title: string;
 };
 
-/** All plugins there are. */
-export type PluginList = { plugins: Array<PluginEntry> };
+/** All plugins there are, and what does not load. */
+export type PluginList = { plugins: Array<PluginEntry>; problems: Array<ProblemEntry> };
 
 /** Something that does not load. */
 export type ProblemEntry = {

@@ -12,12 +12,19 @@ from retinue.server.plugin_wire import (
     PluginEntry,
     PluginList,
 )
+from retinue.server.routes.definitions import problem_entry
 from retinue.server.wire import Nothing
 
 
 async def plugins(call: Plain) -> Response:
-    found = await call.engine.operations.source.plugins()
-    return answer(PluginList(plugins=[_entry(plugin) for plugin in found.values()]))
+    source = call.engine.operations.source
+    found = await source.plugins()
+    return answer(
+        PluginList(
+            plugins=[_entry(plugin) for plugin in found.values()],
+            problems=[problem_entry(one) for one in source.problems()],
+        )
+    )
 
 
 async def operate(call: Call[Nothing, OperationCall]) -> Response:
@@ -60,7 +67,7 @@ ENDPOINTS: list[AnyEndpoint] = [
     Endpoint(
         method="GET",
         path="/api/plugins",
-        summary="List plugins and their operations",
+        summary="List plugins with their operations, and what does not load",
         run=plugins,
         query=Nothing,
         body=Nothing,
