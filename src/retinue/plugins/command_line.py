@@ -48,11 +48,12 @@ class Option(NamedTuple):
         return f"`{self.flag} {self.takes}`"
 
 
-class _Parser(argparse.ArgumentParser):
+class Parser(argparse.ArgumentParser):
     """Takes `--text -5%` and `--text "- milk"` as they are meant."""
 
     def __init__(self, *arguments: Any, **options: Any) -> None:
         self._takes_value: dict[str, bool] = {}
+        self.commands: dict[str, Parser] = {}  # by the word that chooses each
         super().__init__(*arguments, **options)
 
     def add_argument(self, *names: Any, **options: Any) -> argparse.Action:
@@ -60,14 +61,13 @@ class _Parser(argparse.ArgumentParser):
         self._takes_value |= dict.fromkeys(action.option_strings, action.nargs is None)
         return action
 
-    def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:
-        return super().parse_known_args(self._joined(args), namespace)
-
     def error(self, message: str) -> NoReturn:
         raise CommandLineError(message)
 
-    def _joined(self, words: Sequence[str]) -> Sequence[str]:
+    def joined(self, words: Sequence[str]) -> Sequence[str]:
         """Put values that begin with a hyphen, and look like no option, behind an `=`."""
+        if words and words[0] in self.commands:
+            return [words[0], *self.commands[words[0]].joined(words[1:])]
         joined: list[str] = []
         for word in words:
             is_value = word.startswith("-") and not _OPTION.fullmatch(word.partition("=")[0])
@@ -84,9 +84,9 @@ def parser_of(
     operations: Sequence[Mapping[str, Any]],
     *,
     shared: Callable[[argparse.ArgumentParser], None],
-) -> argparse.ArgumentParser:
+) -> Parser:
     """Make the parser of operations, each with `id`, `summary`, `description`, `parameters`."""
-    parser = _Parser(prog=program, description=_described(description), allow_abbrev=False)
+    parser = Parser(prog=program, description=_described(description), allow_abbrev=False)
     commands = parser.add_subparsers(dest="operation", metavar="OPERATION", required=True)
     for operation in operations:
         command = commands.add_parser(
@@ -96,6 +96,7 @@ def parser_of(
             formatter_class=argparse.RawDescriptionHelpFormatter,
             allow_abbrev=False,
         )
+        parser.commands[operation["id"]] = command
         shared(command)
         schema: Schema = operation["parameters"]
         required = schema.get("required", ())
@@ -104,9 +105,9 @@ def parser_of(
     return parser
 
 
-def parse(parser: argparse.ArgumentParser, arguments: Sequence[str]) -> Parsed:
+def parse(parser: Parser, arguments: Sequence[str]) -> Parsed:
     """Read what was typed; raises `CommandLineError`, and `SystemExit` after printing help."""
-    found = vars(parser.parse_args(arguments))
+    found = vars(parser.parse_args(parser.joined(arguments)))
     return Parsed(
         operation=found.pop("operation"),
         arguments={
