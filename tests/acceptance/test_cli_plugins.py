@@ -109,6 +109,34 @@ def test_beside_a_server_the_server_answers_within_the_agents_scope(project: Pat
         assert "takes no key" in wrong.err
 
 
+DEADLY = """\
+import os
+from retinue import define_plugin, operation
+
+@operation
+def die() -> None:
+    os._exit(1)
+
+@operation(effect="pure")
+def look() -> None:
+    os._exit(1)
+
+plugin = define_plugin(id="deadly", operations=[die, look])
+"""
+
+
+def test_who_is_left_without_an_answer_is_not_told_to_do_it_again(project: Path) -> None:
+    (project / "plugins" / "deadly.py").write_text(DEADLY)
+    for operation, said in (
+        ("die", "whether deadly die took effect is unknown. Find out before you repeat it"),
+        ("look", "Try again soon"),
+    ):
+        with serving(project):
+            done = look("deadly", operation, project=project)
+            assert done.code == 1
+            assert said in done.err
+
+
 def test_packing_tells_that_a_plugin_stays_behind(project: Path) -> None:
     done = look("pack", "librarian", project=project)
     assert done.code == 0, done.err

@@ -10,7 +10,7 @@ from retinue.cli.connecting import find_server, require_project, run_with_client
 from retinue.cli.definitions import problem_text
 from retinue.cli.options import project_directory
 from retinue.cli.printing import say
-from retinue.errors import UsageError
+from retinue.errors import BusyError, OperationError, UsageError
 from retinue.plugins.command_line import Parsed, parse, parser_of, written
 
 if TYPE_CHECKING:
@@ -69,13 +69,19 @@ async def _operate(client: "Client", plugin: "PluginView", parsed: Parsed) -> An
     agent_id = None
     if options["as_agent"] is not None:
         agent_id = (await find_agent(client, options["as_agent"])).id
-    return await client.operate(
-        plugin.id,
-        parsed.operation,
-        parsed.arguments,
-        key=options["idempotency_key"],
-        agent_id=agent_id,
-    )
+    key = options["idempotency_key"]
+    try:
+        return await client.operate(
+            plugin.id, parsed.operation, parsed.arguments, key=key, agent_id=agent_id
+        )
+    except BusyError as error:
+        effects = {one.id: one.effect for one in plugin.operations}
+        if key is not None or effects[parsed.operation] == "pure":
+            raise  # to try again does no harm
+        raise OperationError(
+            f"the server stopped answering: whether {plugin.id} {parsed.operation} took effect is"
+            " unknown. Find out before you repeat it"
+        ) from error
 
 
 def _share(command: argparse.ArgumentParser) -> None:

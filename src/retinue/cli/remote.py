@@ -50,6 +50,7 @@ T = TypeVar("T")
 
 _REFUSING = 503
 _TIMEOUT_SECONDS = 30.0
+_OPERATION_SECONDS = 86_400.0  # the server has limits for them, and knows how each ended
 _RECONNECT_SECONDS = 30.0
 _PAUSE_SECONDS = 0.5
 _NO_END = 2**53 - 1
@@ -336,7 +337,8 @@ class RemoteClient:
     ) -> Any:
         path = f"/api/plugins/{quote(plugin, safe='')}/operations/{quote(operation, safe='')}"
         body = {"arguments": arguments, "key": key, "agentId": agent_id}
-        return (await self._send("POST", path, _Result, body)).result
+        answer = await self._send("POST", path, _Result, body, extra_seconds=_OPERATION_SECONDS)
+        return answer.result
 
     async def skills(self) -> SkillsView:
         return await self._get("/api/skills", SkillsView)

@@ -51,7 +51,7 @@ def main(described: Path, arguments: Sequence[str]) -> int:
     try:
         status, answer = _call(place, token, plugin["id"], parsed)
     except (OSError, ValueError, http.client.HTTPException) as error:
-        return _fail(FAILED, f"no answer: {error}")
+        return _fail(FAILED, f"no answer, so whether it took effect is unknown: {error}")
     if status != http.HTTPStatus.OK:
         error = answer.get("error", {})
         return _fail(REFUSED, f"{error.get('message', status)} ({error.get('code', status)})")

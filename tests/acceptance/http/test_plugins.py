@@ -9,9 +9,10 @@ from typing import Any
 import httpx2
 import pytest
 
+from retinue.cli import remote
 from retinue.plugins.defining import define_plugin
 from retinue.plugins.function import operation
-from tests.acceptance.http.support import Door, opened
+from tests.acceptance.http.support import TOKEN, Door, opened
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 
@@ -99,6 +100,23 @@ async def test_whatever_an_operation_does_the_caller_is_told_what(tmp_path: Path
             answer = await door.client.post(f"/api/plugins/unruly/operations/{name}", json={})
             assert error_of(answer)[:2] == (500, "operation_failed")
             assert said in error_of(answer)[2]
+
+
+@operation
+async def take_time() -> str:
+    await asyncio.sleep(1)
+    return "done"
+
+
+async def test_a_command_waits_for_as_long_as_the_operation_may_take(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    slow = define_plugin(id="slow", operations=[take_time])
+    async with opened(tmp_path, plugins=[slow]) as door:
+        monkeypatch.setattr(remote, "_TIMEOUT_SECONDS", 0.3)
+        client = remote.RemoteClient(door.url, TOKEN)
+        assert await client.operate("slow", "take-time", {}) == "done"
+        await client.close()
 
 
 async def test_one_key_is_one_key_of_the_operation_and_of_nobody_else(door: Door) -> None:
