@@ -206,6 +206,20 @@ async def test_a_pass_ends_with_its_agent_and_opens_nothing_else(house: House) -
         await house.app.engine.operations.call(caller, "shelf", "who", {})
 
 
+async def test_what_a_definition_denies_is_denied_to_a_pass_that_lives(house: House) -> None:
+    agent_id = await house.open_agent("clerk")
+    files = house.project / ".retinue" / "agents" / agent_id / "files"
+    who = "/skills/shelf/shelf-cli who"
+    words = f"{who}; touch runs; until [ -e denied ]; do sleep 0.05; done; {who}"
+    running = asyncio.create_task(house.sh("clerk", words))
+    await eventually(lambda: (files / "runs").exists())
+    file = house.project / "agents" / "clerk.toml"
+    file.write_text(file.read_text().replace('"shelf_burn"', '"shelf_*"'))
+    (files / "denied").touch()
+    told = await running
+    assert told.startswith(f"{agent_id}\nThe tool 'shelf_who' is not allowed for this agent.")
+
+
 async def test_who_is_offered_no_skill_gets_no_way_back(house: House) -> None:
     told = await house.sh("plain", "ls /skills /run/retinue 2>&1 | wc -l; env | grep -c RETINUE")
     assert told.split("\n")[:2] == ["2", "0"]

@@ -14,6 +14,7 @@ Schema = Mapping[str, Any]
 
 _TAKEN = frozenset({"help", "h", "json", "dir", "debug", "as-agent", "idempotency-key"})
 _SCALARS: Mapping[str, Callable[[str], Any]] = {"string": str, "integer": int, "number": float}
+_TYPING = frozenset({"type", "anyOf", "oneOf", "allOf", "enum", "const"})
 _MARK = "argument:"
 _OPTION = re.compile(r"-h|--([a-z][a-z0-9-]*)?")
 
@@ -217,8 +218,9 @@ def _item(schema: Schema, definitions: Schema) -> Schema | None:
 
 
 def _may_be_text(schema: Schema, definitions: Schema) -> bool:
+    """Whether a text fits: one of several types, or no type at all."""
     several = [_resolved(one, definitions) for one in schema.get("anyOf", ())]
-    return any(one.get("type") == "string" for one in several)
+    return any(one.get("type") == "string" for one in several) or not _TYPING & schema.keys()
 
 
 def _resolved(schema: Schema, definitions: Schema) -> Schema:

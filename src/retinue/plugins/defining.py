@@ -2,7 +2,7 @@
 
 import sys
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, cast
 
 from retinue.errors import DefinitionError, UsageError
 from retinue.plugins.function import FunctionOperation
@@ -19,6 +19,10 @@ def define_plugin(
     """Put operations together; raises `DefinitionError` with file and line when one is wrong."""
     caller = sys._getframe(1)  # pyright: ignore[reportPrivateUsage]
     file, line = caller.f_code.co_filename, caller.f_lineno
+    for one in operations:
+        if not isinstance(cast("object", one), FunctionOperation | Operation):
+            reason = f"{getattr(one, '__name__', one)!r} is no operation: it lacks @operation"
+            raise DefinitionError(reason, file=file, line=line, field="plugin")
     built = [one if isinstance(one, Operation) else one.as_operation(id) for one in operations]
     shown = title or id.replace("-", " ").capitalize()
     try:

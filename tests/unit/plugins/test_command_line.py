@@ -40,6 +40,7 @@ def paint(
     json: str = "",
     shades: list[Colour] | None = None,
     number: int | str = 0,
+    anything: Any = None,
 ) -> None:
     """Paint something, 100 % of it.
 
@@ -80,6 +81,8 @@ def typed(*words: str) -> dict[str, Any]:
         (["--number", "5"], {"number": 5}),
         (["--number", "five"], {"number": "five"}),
         (["--count", "-3"], {"count": -3}),
+        (["--anything", "a word"], {"anything": "a word"}),
+        (["--anything", "[1]"], {"anything": [1]}),
         (
             ["--tags", "-5%", "--tags", "- a list", "--tags=--x"],
             {"tags": ["-5%", "- a list", "--x"]},

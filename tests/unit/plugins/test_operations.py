@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import pytest
 
@@ -122,6 +122,7 @@ def test_a_wrong_declaration_is_told_by_file_and_line() -> None:
         ("s" * 61, [find], "too long"),
         ("shelf", [find, find], "two operations 'find'"),
         ("system", [find], "'system_find' is reserved"),
+        ("shelf", cast("Any", [find.function]), "'find' is no operation: it lacks @operation"),
     ):
         with pytest.raises(DefinitionError, match=said) as raised:
             define_plugin(id=plugin_id, operations=operations)
