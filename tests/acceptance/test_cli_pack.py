@@ -260,13 +260,20 @@ def test_keys_are_not_given_away(project: Path) -> None:
 def test_doctor_tells_what_a_package_still_needs(project: Path, tmp_path: Path) -> None:
     target = packed_into(project, empty(tmp_path / "other"))
     manifest = target / "packages" / "asset-studio" / "retinue-package.toml"
-    needs = 'models = ["nobody:nothing"]\nvariables = ["SHOP_KEY"]\npython = ["no-such-thing>=2"]'
+    needs = (
+        'models = ["nobody:nothing"]\nvariables = ["SHOP_KEY"]\npython = ["no-such-thing>=2"]\n'
+        'tools = ["mcp_shop_find", "mcp_post_send", "mcp_bank_pay"]'
+    )
+    settings = target / "retinue.toml"
+    servers = '[mcp.shop]\ncommand = "shop"\n[mcp.bank]\ncommand = "bank"\nenabled = false\n'
+    settings.write_text((settings.read_text() if settings.exists() else "") + servers)
     text = manifest.read_text()
     manifest.write_text(f"{text[: text.index('[needs]')]}[needs]\n{needs}\n")
     told = look("doctor", project=target).out
     assert "uses variables that have no value: SHOP_KEY" in told
     assert "needs distributions that are not installed: no-such-thing>=2" in told
     assert "needs the model nobody:nothing" in told
+    assert "MCP servers that are not configured: mcp_post_send, mcp_bank_pay" in told
     assert retinue("env", "set", "SHOP_KEY", project=target, stdin="a key").code == 0
     assert "SHOP_KEY" not in look("doctor", project=target).out
 

@@ -10,6 +10,7 @@ from retinue.cli.doctor.finding import Finding, fail, ok, warn
 from retinue.clock import SystemClock
 from retinue.definitions.catalog import Catalog
 from retinue.definitions.installed import installed_packages
+from retinue.definitions.manifest import MCP_PREFIX
 from retinue.definitions.shelf import Package, Shelf
 from retinue.errors import RetinueError
 from retinue.models.port import Models
@@ -19,7 +20,7 @@ _DISTRIBUTION = re.compile(r"[A-Za-z0-9._-]+")
 
 
 async def packages(settings: Settings, client: Client) -> list[Finding]:
-    """Look at models, variables and distributions that packages do not bring along."""
+    """Look at models, tools, variables and distributions that packages do not bring along."""
     shelf = await asyncio.to_thread(lambda: Shelf(settings.project_dir, installed_packages()))
     found = shelf.look().packages
     if not found:
@@ -28,11 +29,26 @@ async def packages(settings: Settings, client: Client) -> list[Finding]:
         lambda: Catalog(settings.project_dir, SystemClock(), shelf=shelf)
     )
     values = {one.name for one in await client.variables(None)} | set(settings.env)
-    return [
-        finding
-        for package in found
-        for finding in await _needs(package, client.models, values | _own(package, catalog))
-    ]
+    told: list[Finding] = []
+    for package in found:
+        needs = await _needs(package, client.models, values | _own(package, catalog))
+        needs += _unserved(package, settings)
+        told += needs or [ok("packages", f"{_named(package)} has what it needs")]
+    return told
+
+
+def _named(package: Package) -> str:
+    return f"{package.name} {package.manifest.version}"
+
+
+def _unserved(package: Package, settings: Settings) -> Iterator[Finding]:
+    """Tools of MCP servers that are not configured; what a server has is known when it runs."""
+    servers = tuple(f"{MCP_PREFIX}{name}_" for name, one in settings.mcp.items() if one.enabled)
+    missing = [tool for tool in package.manifest.needs.tools if not tool.startswith(servers)]
+    if missing:
+        text = f"{_named(package)} needs tools of MCP servers that are not configured"
+        advice = "write [mcp.<server>] into retinue.toml; its tools are mcp_<server>_<tool>"
+        yield fail("packages", f"{text}: {', '.join(missing)}", advice)
 
 
 def _own(package: Package, catalog: Catalog) -> set[str]:
@@ -47,7 +63,7 @@ def _own(package: Package, catalog: Catalog) -> set[str]:
 
 
 async def _needs(package: Package, models: Models | None, values: set[str]) -> list[Finding]:
-    name, needs = f"{package.name} {package.manifest.version}", package.manifest.needs
+    name, needs = _named(package), package.manifest.needs
     found: list[Finding] = []
     missing = [variable for variable in needs.variables if variable not in values]
     if missing:
@@ -60,7 +76,7 @@ async def _needs(package: Package, models: Models | None, values: set[str]) -> l
         found.append(fail("packages", text, f"pip install {' '.join(absent)}"))
     if models is not None:
         found += [finding async for finding in _unknown(name, needs.models, models)]
-    return found or [ok("packages", f"{name} has what it needs")]
+    return found
 
 
 async def _unknown(name: str, needed: Sequence[str], models: Models) -> AsyncIterator[Finding]:
