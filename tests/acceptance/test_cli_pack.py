@@ -284,6 +284,14 @@ def test_a_definition_is_drawn_as_a_tree(project: Path) -> None:
     lines = [line.strip() for line in drawn.out.splitlines()]
     assert lines[0].startswith("producer  ai_human")
     assert "hook deepen" in drawn.out
+    assert "Allowlist" not in drawn.out
+    lists = 'toolAllowlist = ["time", "web_*"]\nskillAllowlist = []\nagentDenylist = ["producer"]\n'
+    (project / "agents/narrow.toml").write_text(f'description = "Sees little."\n{lists}')
+    narrow = [
+        line.strip() for line in look("definitions", "narrow", project=project).out.splitlines()
+    ]
+    told = ["toolAllowlist: time, web_*", "skillAllowlist: nothing", "agentDenylist: producer"]
+    assert narrow[2:5] == told
     pair = next(line for line in lines if line.startswith("review_pair  dual_ai"))
     assert "at most 4 turns" in pair
     assert "ends the run with approve" in lines

@@ -52,6 +52,8 @@ class _Tree:
         yield f"{indent}{one.name}  {one.type}{turns}  {where or 'built in'}"
         if one.description:
             yield f"{indent}{_INDENT}{one_line(one.description, _DESCRIPTION)}"
+        for names in one.lists:
+            yield f"{indent}{_INDENT}{names.name}: {', '.join(names.patterns) or 'nothing'}"
         yield from _hook_lines(one.hooks, indent + _INDENT)
         for side in one.sides:
             yield from self._side(side, indent + _INDENT)
