@@ -18,6 +18,7 @@ from typing import Any
 import pytest
 
 from retinue.clock import SystemClock
+from retinue.definitions.scoping import Scope, is_allowed
 from retinue.settings.secrets import Vault
 from retinue.settings.sections import McpSettings
 from retinue.tools.mcp.toolbox import McpToolbox
@@ -141,13 +142,18 @@ async def test_names_are_made_fit_and_clashes_left_out(tmp_path: Path, plain: Pl
     other.list([{"name": "b_c", "inputSchema": OPEN}])
     third = Plain(tmp_path, "third")
     third.list([{"name": "c", "inputSchema": OPEN}])
+    fourth = Plain(tmp_path, "fourth")
+    fourth.list([{"name": "stop", "inputSchema": OPEN}])
     servers = {"s": plain.table(), "a": other.table(), "a_b": third.table()}
+    servers["system"] = fourth.table()
     async with toolbox(tmp_path, servers) as box:
         tools = await box.tools()
         problems = [str(told) for told in box.problems()]
     assert all(len(name) <= 64 for name in tools)
     assert len([name for name in tools if name.startswith("mcp_s_xxx")]) == 2
     assert {"mcp_s_a_b", "mcp_s_system_stop", "mcp_s____etc", "mcp_a_b_c"} < set(tools)
+    assert not any(is_allowed(Scope(tool_allowlist=()), tool) for tool in tools.values())
+    assert "mcp_system_stop" in tools
     assert [problem for problem in problems if "'a b' is left out" in problem]
     assert [problem for problem in problems if "there is a tool 'mcp_a_b_c' already" in problem]
 

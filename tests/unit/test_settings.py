@@ -73,6 +73,10 @@ def test_a_key_is_read_in_both_spellings(load: Load, key: str) -> None:
     assert load(f"[agents]\n{key} = 1000").agents.emergency_context_limit == 1000
 
 
+def test_a_server_may_be_called_as_the_engines_own_tools_begin(load: Load) -> None:
+    assert list(load('[mcp.system_x]\nurl = "http://x"').mcp) == ["system_x"]
+
+
 def test_a_key_in_both_spellings_at_once_is_refused(load: Load) -> None:
     with pytest.raises(UsageError, match=r"providers\.x\.baseUrl: is given twice"):
         load('[providers.x]\nbaseUrl = "http://a"\nbase_url = "http://b"')
@@ -126,7 +130,6 @@ def test_an_unknown_key_below_a_named_table_keeps_the_name_as_written(load: Load
             '[mcp.x]\nurl = "http://x"\nargs = ["a"]',
             "mcp.x: args cannot be used with a url",
         ),
-        ('[mcp.system_x]\nurl = "http://x"', "mcp: expected names of letters, digits"),
         ('[mcp."a b"]\nurl = "http://x"', "mcp: expected names of letters, digits"),
         (
             '[providers.x]\nkind = "openai-compatible"',

@@ -327,11 +327,11 @@ class Settings(Shape):
     @classmethod
     def _names_make_tool_names(cls, mcp: Mapping[str, McpSettings]) -> Mapping[str, McpSettings]:
         for name in mcp:
-            # Its tools are called mcp_<name>_<tool>; the engine's own begin with 'system'.
-            if not _SERVER_NAME.fullmatch(name) or name.lower().startswith("system"):
+            # Its tools are called mcp_<name>_<tool>, so none can pass for one of the engine's own.
+            if not _SERVER_NAME.fullmatch(name):
                 raise ValueError(
-                    f"expected names of letters, digits, '_' and '-' that do not start with "
-                    f"'system', got {name!r}"
+                    f"expected names of letters, digits, '_' and '-', at most 32 of them, "
+                    f"got {name!r}"
                 )
         return mcp
 
