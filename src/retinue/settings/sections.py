@@ -165,7 +165,7 @@ class LimitsSettings(Shape):
     @model_validator(mode="after")
     def _is_ordered(self) -> "LimitsSettings":
         if self.retry_minimum_seconds > self.retry_maximum_seconds:
-            raise ValueError("retry_minimum_seconds is above retry_maximum_seconds")
+            raise ValueError("retryMinimumSeconds is above retryMaximumSeconds")
         return self
 
 
