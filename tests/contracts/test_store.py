@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from retinue.stores.port import Store
+from retinue.stores.sqlite.queries import WRITING
 from retinue.stores.sqlite.store import SqliteStore
 from retinue.stores.variable_port import VariableStore
 from retinue.testing.store_artifact_contract import ArtifactStoreContract
@@ -68,6 +69,15 @@ class TestSqliteArtifacts(ArtifactStoreContract):
         await store.open()
         yield store
         await store.close()
+
+
+class TestSqliteArtifactsWithoutIndex(TestSqliteArtifacts):
+    """Not every SQLite has the module that indexes texts."""
+
+    @pytest.fixture(autouse=True)
+    def without_index(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        missing = "CREATE VIRTUAL TABLE IF NOT EXISTS artifact_index USING nowhere (name, words)"
+        monkeypatch.setitem(WRITING, "create_artifact_index", missing)
 
 
 class TestSqliteUsage(UsageStoreContract):

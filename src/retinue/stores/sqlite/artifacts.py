@@ -42,6 +42,7 @@ def prepare_index(connection: sqlite3.Connection) -> bool:
     """
     try:
         connection.execute(WRITING["create_artifact_index"])
+        connection.execute(READING["touch_artifact_index"])  # it may be there since another SQLite
     except sqlite3.OperationalError:
         connection.execute(WRITING["set_meta"], ("artifact_index", ""))
         return False

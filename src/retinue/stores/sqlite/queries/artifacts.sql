@@ -130,6 +130,9 @@ CREATE VIRTUAL TABLE IF NOT EXISTS artifact_index USING fts5 (
     content = 'artifacts', content_rowid = 'number', tokenize = 'trigram case_sensitive 1'
 );
 
+-- name: touch_artifact_index
+SELECT rowid FROM artifact_index LIMIT 0;
+
 -- name: rebuild_artifact_index
 INSERT INTO artifact_index (artifact_index) VALUES ('rebuild');
 
