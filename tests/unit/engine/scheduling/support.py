@@ -2,20 +2,31 @@
 
 import asyncio
 from collections.abc import Awaitable, Callable, Sequence
-from typing import Any
+from typing import Any, Protocol
 
 from retinue.agents.descriptor import CronDescriptor
+from retinue.engine.engine import Engine
 from retinue.engine.scheduling.schedules import NewSchedule
 from retinue.ids import LOCAL_OWNER, ScheduleId
 from retinue.messages import SystemRecord
 from retinue.models.port import ModelRequest
 from retinue.models.scripted import ScriptedModel
-from retinue.stores.port import Agent
+from retinue.stores.port import Agent, Store
 from retinue.stores.schedule_port import Slot, StoredSchedule
 from retinue.testing.clock import FakeClock
 from retinue.testing.kit import PATIENCE_SECONDS, Kit
 
 HOUR = 3600.0
+
+
+class Opened(Protocol):
+    """An engine at work: a kit, or the whole of a project."""
+
+    @property
+    def engine(self) -> Engine: ...
+
+    @property
+    def store(self) -> Store: ...
 
 
 class Silent:
@@ -31,7 +42,7 @@ class Silent:
         return self._says
 
 
-async def until(kit: Kit, holds: Callable[[], Awaitable[Any]]) -> Any:
+async def until(kit: Opened, holds: Callable[[], Awaitable[Any]]) -> Any:
     """Wait until something in the store holds, looking again after every change."""
     news = asyncio.Event()
     undo = [
@@ -51,23 +62,23 @@ async def until(kit: Kit, holds: Callable[[], Awaitable[Any]]) -> Any:
             one()
 
 
-async def make(kit: Kit, title: str = "Daily", **fields: Any) -> StoredSchedule:
+async def make(kit: Opened, title: str = "Daily", **fields: Any) -> StoredSchedule:
     known: dict[str, Any] = {"title": title, "prompt": "Report.", "timezone": "UTC"}
     if "at" not in fields:
         known["cron"] = "0 * * * *"
     return await kit.engine.schedules.create(LOCAL_OWNER, NewSchedule(**(known | fields)))
 
 
-async def slots(kit: Kit, name: str = "daily") -> Sequence[Slot]:
+async def slots(kit: Opened, name: str = "daily") -> Sequence[Slot]:
     return await kit.engine.schedules.store.slots(LOCAL_OWNER, ScheduleId(name), 100)
 
 
-async def statuses(kit: Kit, name: str = "daily") -> list[str]:
+async def statuses(kit: Opened, name: str = "daily") -> list[str]:
     """What became of its times, the oldest first."""
     return [slot.status for slot in reversed(await slots(kit, name))]
 
 
-async def ended(kit: Kit, count: int = 1, name: str = "daily") -> list[Slot]:
+async def ended(kit: Opened, count: int = 1, name: str = "daily") -> list[Slot]:
     """Wait until that many of its runs have ended."""
 
     async def holds() -> list[Slot] | None:
@@ -77,7 +88,7 @@ async def ended(kit: Kit, count: int = 1, name: str = "daily") -> list[Slot]:
     return await until(kit, holds)
 
 
-async def pass_time(kit: Kit, clock: FakeClock, name: str = "daily") -> None:
+async def pass_time(kit: Opened, clock: FakeClock, name: str = "daily") -> None:
     """Let time pass until the schedule's next time, and wait until it was handled."""
     before = await kit.engine.schedules.get(LOCAL_OWNER, ScheduleId(name))
     assert before.next_at is not None
@@ -92,7 +103,7 @@ async def pass_time(kit: Kit, clock: FakeClock, name: str = "daily") -> None:
     await until(kit, moved_on)
 
 
-async def cron_agent(kit: Kit, name: str = "daily") -> Agent:
+async def cron_agent(kit: Opened, name: str = "daily") -> Agent:
     agent = await kit.store.find(LOCAL_OWNER, CronDescriptor(id=name))
     assert agent is not None
     return agent
