@@ -26,6 +26,7 @@ _SCHEMES = ("http", "https", "mailto")
 _NOT_IN_SLUGS = re.compile(r"[^a-z0-9]+")
 _NOT_IN_KEYS = re.compile(r"[^\w]+")
 _LONGEST_SLUG = 60
+_DAY_LENGTH = len("2026-11-20")
 
 
 def title_of(text: str, what: str = "title") -> str:
@@ -130,15 +131,16 @@ def _value(field: CustomField, value: Any) -> FieldValue:
         case "checkbox":
             found = value if isinstance(value, bool) else None
         case "number":
-            is_number = isinstance(value, int | float) and not isinstance(value, bool)
-            found = float(value) if is_number and math.isfinite(value) else None
+            found = _number(value)
         case "select":
-            match = [one for one in field.options if folded(one) == folded(str(value))]
+            text = _text(value)
+            match = [one for one in field.options if folded(one) == folded(text or "")]
             found = match[0] if match else None
         case "text":
-            found = bounded(str(value), LONGEST_VALUE, field.key)
+            text = _text(value)
+            found = None if text is None else bounded(text, LONGEST_VALUE, field.key)
         case "date" | "time" | "datetime":
-            found = _moment(field.type, str(value).strip())
+            found = _moment(field.type, value.strip()) if isinstance(value, str) else None
     if found is None:
         raise UsageError(
             f"{field.key} must be {_expected(field)}, not {str(value)[:60]!r}",
@@ -147,17 +149,50 @@ def _value(field: CustomField, value: Any) -> FieldValue:
     return found
 
 
+def _number(value: object) -> float | None:
+    if not isinstance(value, int | float) or isinstance(value, bool):
+        return None
+    try:
+        found = float(value)
+    except OverflowError:
+        return None
+    return found if math.isfinite(found) else None
+
+
+def _text(value: object) -> str | None:
+    """Take a text, or a number that somebody wrote without quotes; nothing that has parts."""
+    is_plain = isinstance(value, str | int | float) and not isinstance(value, bool)
+    return str(value) if is_plain else None
+
+
 def _moment(kind: FieldType, value: str) -> str | None:
+    """Give a day, a time or a moment in the one way in which values have it."""
     if kind == "date":
-        return value if plain_day(value) else None
+        day = plain_day(value)
+        return None if day is None else day.isoformat()
     if kind == "time":
         found = clock_time(value)
         return None if found is None else found.isoformat("minutes")
     try:
-        datetime.fromisoformat(value)
+        moment = datetime.fromisoformat(value)
     except ValueError:
         return None
-    return value
+    if len(value) == _DAY_LENGTH:
+        return moment.date().isoformat()
+    has_seconds = moment.second or moment.microsecond
+    return moment.isoformat(timespec="auto" if has_seconds else "minutes")
+
+
+def fitting(fields: Sequence[CustomField], values: Mapping[str, Any]) -> dict[str, FieldValue]:
+    """Keep the values that fields of another list can have."""
+    kept: dict[str, FieldValue] = {}
+    for field in fields:
+        try:
+            if values.get(field.key) is not None:
+                kept[field.key] = _value(field, values[field.key])
+        except UsageError:
+            continue
+    return kept
 
 
 def _expected(field: CustomField) -> str:

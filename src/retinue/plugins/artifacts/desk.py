@@ -14,10 +14,13 @@ from retinue.agents.artifact import (
     ListItem,
     Note,
     View,
+    folded,
+    kind_of,
     name_of,
 )
 from retinue.errors import ConflictError, NotFoundError, UsageError
 from retinue.ids import OwnerId, new_id
+from retinue.plugins.artifacts.checking import slug_of
 from retinue.plugins.artifacts.query.moments import Present
 from retinue.plugins.port import OperationContext
 from retinue.stores.artifact_port import (
@@ -32,6 +35,7 @@ from retinue.stores.artifact_port import (
 
 _TRIES = 5
 _NAMED = 20
+_ALIKE = 100  # lists whose names make the same id
 
 A = TypeVar("A", bound=Artifact)
 
@@ -158,9 +162,30 @@ class Desk:
         stored = await self.store.all(owner, "list")
         return [one.artifact for one in stored if isinstance(one.artifact, ItemList)]
 
+    async def free_list_id(self, owner: OwnerId, name: str) -> ArtifactId:
+        """Give an id for a list of that name; like the name, where it can be."""
+        await self.check_list_name(owner, name)
+        slug = slug_of(name)
+        for wanted in [slug, *(f"{slug}-{number}" for number in range(2, _ALIKE))] if slug else ():
+            if await self.store.get(owner, ArtifactId(wanted)) is None:
+                return ArtifactId(wanted)
+        return ArtifactId(new_id("l"))
+
+    async def check_list_name(
+        self, owner: OwnerId, name: str, own: ArtifactId | None = None
+    ) -> None:
+        """Refuse the id of another list as a name: nobody could tell which one is meant."""
+        other = await self.store.get(owner, ArtifactId(folded(name)))
+        if other is None or not isinstance(other.artifact, ItemList) or other.artifact.id == own:
+            return
+        if folded(other.artifact.name) != folded(name):
+            raise ConflictError(
+                f"{name!r} is the id of the list {other.artifact.name!r}: choose another name"
+            )
+
     async def _find(self, owner: OwnerId, kind: ArtifactKind, name: str) -> StoredArtifact:
         stored = await self.store.get(owner, ArtifactId(name))
-        if stored is not None and stored.list_id is None:
+        if stored is not None and kind_of(stored.artifact) == kind:
             return stored
         named = await self.store.named(owner, kind, " ".join(name.split()))
         if named:

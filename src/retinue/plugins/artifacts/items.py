@@ -13,6 +13,7 @@ from retinue.plugins.artifacts.asking import answered, rows_of
 from retinue.plugins.artifacts.checking import (
     LONGEST_NOTES,
     bounded,
+    fitting,
     tags_of,
     title_of,
     url_of,
@@ -249,7 +250,9 @@ class Items:
         async def plan(now: datetime) -> Draft:
             found = await self._item(ctx.owner, list, item)
             target = await self._desk.list(ctx.owner, target_list or list)
-            new = replace(found.one, custom=_fitting(found.one, target.one), updated_at=now)
+            new = replace(
+                found.one, custom=fitting(target.one.fields, found.one.custom), updated_at=now
+            )
             length = (await self._desk.store.counts(ctx.owner)).get(target.one.id, 0)
             put = Put(
                 artifact=new,
@@ -279,7 +282,7 @@ class Items:
             copy = replace(
                 found.one,
                 id=ArtifactId(new_id("i")),
-                custom=_fitting(found.one, target.one),
+                custom=fitting(target.one.fields, found.one.custom),
                 created_at=now,
                 updated_at=now,
             )
@@ -301,11 +304,5 @@ class Items:
         except NotFoundError:
             if not create:
                 raise
-            made = new_list(name, now)
+            made = await new_list(self._desk, owner, name, now)
             return made, [Put(artifact=made)]
-
-
-def _fitting(item: ListItem, target: ItemList) -> dict[str, Any]:
-    """Keep the values that the other list has fields for."""
-    keys = {field.key for field in target.fields}
-    return {key: value for key, value in item.custom.items() if key in keys}

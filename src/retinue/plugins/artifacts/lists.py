@@ -7,13 +7,12 @@ from typing import Any
 from msgspec.structs import replace
 
 from retinue.agents.artifact import CustomField, FieldType, ItemList
-from retinue.errors import UsageError
+from retinue.ids import OwnerId
 from retinue.plugins.artifacts.checking import (
     LONGEST_NOTES,
     bounded,
     field_of,
     fields_of,
-    slug_of,
     tags_of,
     title_of,
 )
@@ -118,7 +117,7 @@ class Lists:
 
         async def plan(now: datetime) -> Draft:
             new = replace(
-                new_list(name, now),
+                await new_list(self._desk, ctx.owner, name, now),
                 description=bounded(description, LONGEST_NOTES, "description"),
                 tags=tags_of(tags or ()),
                 default_tags=tags_of(default_tags or ()),
@@ -153,9 +152,11 @@ class Lists:
         async def plan(now: datetime) -> Draft:
             found = await self._desk.list(ctx.owner, list)
             one = found.one
+            called = one.name if name is None else title_of(name, "name")
+            await self._desk.check_list_name(ctx.owner, called, one.id)
             new = replace(
                 one,
-                name=one.name if name is None else title_of(name, "name"),
+                name=called,
                 description=one.description
                 if description is None
                 else bounded(description, LONGEST_NOTES, "description"),
@@ -206,9 +207,7 @@ class Lists:
         return await history(self._desk, ctx.owner, "lists", about, limit)
 
 
-def new_list(name: str, now: datetime) -> ItemList:
+async def new_list(desk: Desk, owner: OwnerId, name: str, now: datetime) -> ItemList:
     called = title_of(name, "name")
-    slug = slug_of(called)
-    if not slug:
-        raise UsageError(f"the name {called!r} needs a letter from a to z or a digit")
-    return ItemList(id=slug, name=called, created_at=now, updated_at=now)
+    list_id = await desk.free_list_id(owner, called)
+    return ItemList(id=list_id, name=called, created_at=now, updated_at=now)

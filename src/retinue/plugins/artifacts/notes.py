@@ -167,7 +167,7 @@ class Notes:
 
         async def plan(now: datetime) -> Draft:
             found = await self._desk.note(ctx.owner, note)
-            count = found.one.content.count(old) if old else 0
+            count = _occurrences(found.one.content, old)
             if count != 1:
                 raise UsageError(
                     f"`old` occurs {count} times in the note, not once: "
@@ -259,6 +259,14 @@ def _new(title: str, content: str, tags: list[str], now: datetime) -> Note:
         created_at=now,
         updated_at=now,
     )
+
+
+def _occurrences(text: str, part: str) -> int:
+    """Count the places where a part begins, also those that overlap."""
+    count, at = 0, text.find(part) if part else -1
+    while at >= 0:
+        count, at = count + 1, text.find(part, at + 1)
+    return count
 
 
 def _excerpt(content: str, words: list[str]) -> str:

@@ -1,68 +1,20 @@
 """The operations of lists, notes and views, over the real store."""
 
 import asyncio
-import json
 import time
-from collections.abc import AsyncIterator
-from itertools import count
-from pathlib import Path
 from typing import Any
-from zoneinfo import ZoneInfo
 
 import pytest
 
 from retinue.agents.artifact import ArtifactId
 from retinue.errors import ArgumentsError, ConflictError, NotFoundError, UsageError
-from retinue.ids import LOCAL_OWNER, AgentId, OwnerId
-from retinue.plugins.artifacts.plugins import artifact_plugins
+from retinue.ids import AgentId, OwnerId
 from retinue.plugins.artifacts.query.syntax import QueryError
-from retinue.plugins.port import OperationContext
 from retinue.stores.artifact_port import Put
-from retinue.stores.sqlite.store import SqliteStore
-from retinue.testing.clock import FakeClock
 from retinue.testing.store_artifact_contract import a_change, an_item
-from retinue.tools.results import as_json
+from tests.unit.plugins.artifacts.conftest import Caller
 
 STRANGER = OwnerId("stranger")
-
-
-class Caller:
-    """Calls operations as one of the faces does."""
-
-    def __init__(self, store: SqliteStore) -> None:
-        self._plugins = {one.id: one for one in artifact_plugins(store.artifacts, ZoneInfo("UTC"))}
-        self._keys = count()
-        self.store = store
-        self.clock = FakeClock()
-
-    async def __call__(
-        self,
-        name: str,
-        /,
-        *,
-        owner: OwnerId = LOCAL_OWNER,
-        agent: AgentId | None = None,
-        key: str = "",
-        **arguments: Any,
-    ) -> Any:
-        plugin, _, operation_id = name.partition("_")
-        operation = self._plugins[plugin].operation(operation_id.replace("_", "-"))
-        assert operation is not None, name
-        ctx = OperationContext(
-            owner=owner,
-            idempotency_key=key or f"key-{next(self._keys)}",
-            clock=self.clock,
-            agent_id=agent,
-        )
-        return json.loads(as_json(await operation.run(ctx, operation.validate(arguments))))
-
-
-@pytest.fixture
-async def call(tmp_path: Path) -> AsyncIterator[Caller]:
-    store = SqliteStore(tmp_path / "data")
-    await store.open()
-    yield Caller(store)
-    await store.close()
 
 
 async def titles(call: Caller, query: str = "", name: str = "groceries") -> list[str]:
@@ -219,7 +171,6 @@ async def test_views_keep_queries_that_can_be_answered(call: Caller) -> None:
     ("name", "arguments"),
     [
         ("lists_create", {"name": "   "}),
-        ("lists_create", {"name": "💥"}),
         ("lists_create", {"name": "x" * 301}),
         ("lists_create", {"name": "a", "fields": [{"label": "title"}]}),
         ("lists_create", {"name": "a", "fields": [{"label": "b"}, {"label": "B"}]}),

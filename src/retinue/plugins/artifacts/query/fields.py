@@ -133,4 +133,11 @@ class Fields:
                 f'"{key}" is of the types {named} in different lists: ask about one list',
                 position=name.at,
             )
-        return Field(name=key, type=next(iter(types)), value=lambda row: row.custom.get(key))
+        (type_,) = types
+        return Field(name=key, type=type_, value=lambda row: _typed(row.custom.get(key), type_))
+
+
+def _typed(value: FieldValue | None, type_: FieldType) -> FieldValue | None:
+    """Give a value of the field's type; one from when it had another type counts as nothing."""
+    expected = {"number": float, "checkbox": bool}.get(type_, str)
+    return value if isinstance(value, expected) else None

@@ -24,7 +24,11 @@ class Present:
         return self.now.astimezone(self.zone).date()
 
     def day_of(self, moment: datetime) -> date:
-        return moment.astimezone(self.zone).date()
+        """Give the local day; at the ends of the calendar, where there is none, that of UTC."""
+        try:
+            return moment.astimezone(self.zone).date()
+        except OverflowError:
+            return moment.date()
 
 
 def day(text: str, present: Present) -> date | None:
