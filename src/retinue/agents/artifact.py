@@ -86,5 +86,7 @@ def name_of(artifact: Artifact) -> str:
 
 def folded(text: str) -> str:
     """Give a text as it is looked up and searched: without case, accents and odd forms."""
+    if text.isascii():
+        return text.lower()
     apart = unicodedata.normalize("NFKD", text.casefold())
     return "".join(letter for letter in apart if not unicodedata.combining(letter)).casefold()

@@ -147,6 +147,15 @@ class Search(Struct, frozen=True, kw_only=True):
     limit: int = 20
 
 
+class Narrowing(Struct, frozen=True, kw_only=True):
+    """Which items and notes a query could be about; the others need not be read."""
+
+    items: bool = True
+    notes: bool = True
+    lists: Sequence[ArtifactId] | None = None  # items only of these
+    words: Sequence[Sequence[str]] = ()  # folded; of each group, one is somewhere in the texts
+
+
 class KeptArtifacts(Struct, frozen=True, kw_only=True, rename="camel"):
     """All of one owner, as the mirror, exports and rebuilding carry it."""
 
@@ -177,11 +186,15 @@ class ArtifactStore(Protocol):
         *,
         list_id: ArtifactId | None = None,
     ) -> Sequence[StoredArtifact]:
-        """Those of that name or title, without case; items only of that list, a few at most."""
+        """Those of that name or title, without case; items of that list or of any, some at most."""
         ...
 
     async def all(self, owner: OwnerId, kind: ArtifactKind) -> Sequence[StoredArtifact]:
         """Everything of a kind by name; items by list and position."""
+        ...
+
+    async def narrowed(self, owner: OwnerId, to: Narrowing) -> Sequence[StoredArtifact]:
+        """Items by list and position, then notes by name: all that could be meant."""
         ...
 
     async def items(self, owner: OwnerId, list_id: ArtifactId) -> Sequence[StoredArtifact]:

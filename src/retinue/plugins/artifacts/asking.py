@@ -1,36 +1,24 @@
 """Queries over what owners keep, from the text to the rows that are shown."""
 
+import asyncio
 from collections.abc import Sequence
 from typing import Any
 
 from retinue.agents.artifact import ItemList, ListItem, Note
 from retinue.ids import OwnerId
 from retinue.plugins.artifacts.desk import Desk
-from retinue.plugins.artifacts.query.answering import prepared
+from retinue.plugins.artifacts.query.answering import Answering, prepared
 from retinue.plugins.artifacts.query.fields import Fields, Row
 from retinue.plugins.artifacts.query.moments import Present
+from retinue.plugins.artifacts.query.narrowing import narrowing_of
 from retinue.plugins.artifacts.query.parsing import parse
-from retinue.plugins.artifacts.showing import shown_row
+from retinue.plugins.artifacts.showing import page, shown_row
 from retinue.stores.artifact_port import StoredArtifact
 
-Stored = tuple[Row, StoredArtifact]
+_MANY = 500  # more rows than that are asked beside everything else that goes on
 
-
-def rows_of(stored: Sequence[StoredArtifact], lists: Sequence[ItemList]) -> list[Stored]:
-    """Give items and notes as queries see them."""
-    known = {one.id: one for one in lists}
-    return [
-        (
-            Row(
-                of=one.artifact,
-                list=None if one.list_id is None else known.get(one.list_id),
-                position=one.position,
-            ),
-            one,
-        )
-        for one in stored
-        if isinstance(one.artifact, ListItem | Note)
-    ]
+Page = tuple[list[dict[str, Any]], dict[str, Any]]
+"""The rows that are shown, and what is told of those that are not."""
 
 
 def check_query(query: str, lists: Sequence[ItemList], present: Present) -> str:
@@ -40,21 +28,57 @@ def check_query(query: str, lists: Sequence[ItemList], present: Present) -> str:
     return str(parsed)
 
 
-def answered(
-    query: str, rows: Sequence[Stored], lists: Sequence[ItemList], present: Present
-) -> list[dict[str, Any]]:
-    """Give what a query shows of the rows that it finds. Raises `QueryError`."""
-    answering = prepared(parse(query), Fields(lists), present)
-    stored = {id(row): one for row, one in rows}
-    found = answering.answer(row for row, _ in rows)
-    return [shown_row(row, stored[id(row)], answering.show) for row in found]
+async def answered(
+    query: str,
+    stored: Sequence[StoredArtifact],
+    of: ItemList,
+    present: Present,
+    *,
+    limit: int,
+    offset: int,
+) -> Page:
+    """Give a page of what a query finds among the items of a list. Raises `QueryError`."""
+    answering = prepared(parse(query), Fields([of]), present)
+    return await _page(answering, stored, [of], limit=limit, offset=offset)
 
 
 async def answered_everywhere(
-    desk: Desk, owner: OwnerId, query: str, present: Present
-) -> list[dict[str, Any]]:
-    """Ask all items and notes of an owner."""
+    desk: Desk, owner: OwnerId, query: str, present: Present, *, limit: int, offset: int
+) -> Page:
+    """Ask all items and notes of an owner; those that cannot be meant are not read."""
     lists = await desk.lists(owner)
-    items = await desk.store.all(owner, "item")
-    notes = await desk.store.all(owner, "note")
-    return answered(query, rows_of([*items, *notes], lists), lists, present)
+    parsed = parse(query)
+    answering = prepared(parsed, Fields(lists), present)
+    stored = await desk.store.narrowed(owner, narrowing_of(parsed, lists))
+    return await _page(answering, stored, lists, limit=limit, offset=offset)
+
+
+async def _page(
+    answering: Answering,
+    stored: Sequence[StoredArtifact],
+    lists: Sequence[ItemList],
+    *,
+    limit: int,
+    offset: int,
+) -> Page:
+    def work() -> Page:
+        found = answering.answer(_rows_of(stored, lists))
+        part, told = page(found, limit=limit, offset=offset)
+        by_id = {one.artifact.id: one for one in stored}
+        return [shown_row(row, by_id[row.of.id], answering.show) for row in part], told
+
+    return await asyncio.to_thread(work) if len(stored) > _MANY else work()
+
+
+def _rows_of(stored: Sequence[StoredArtifact], lists: Sequence[ItemList]) -> list[Row]:
+    """Give items and notes as queries see them."""
+    known = {one.id: one for one in lists}
+    return [
+        Row(
+            of=one.artifact,
+            list=None if one.list_id is None else known.get(one.list_id),
+            position=one.position,
+        )
+        for one in stored
+        if isinstance(one.artifact, ListItem | Note)
+    ]

@@ -146,11 +146,7 @@ class Desk:
         stored = await self.store.get(owner, ArtifactId(name))
         if stored is not None and stored.list_id is not None:
             return _as(ListItem, stored)
-        found = [
-            one
-            for list_id in await self.store.counts(owner)
-            for one in await self.store.named(owner, "item", name, list_id=list_id)
-        ]
+        found = await self.store.named(owner, "item", name)
         if len(found) > 1:
             places = ", ".join(sorted({one.list_id or "" for one in found}))
             raise UsageError(f"several items are called {name!r}: say which list ({places})")

@@ -9,7 +9,7 @@ from msgspec.structs import replace
 from retinue.agents.artifact import ArtifactId, ItemList, ListItem
 from retinue.errors import NotFoundError
 from retinue.ids import OwnerId, new_id
-from retinue.plugins.artifacts.asking import answered, rows_of
+from retinue.plugins.artifacts.asking import answered
 from retinue.plugins.artifacts.checking import (
     LONGEST_NOTES,
     bounded,
@@ -47,9 +47,8 @@ class Items:
         """
         found = await self._desk.list(ctx.owner, list)
         stored = await self._desk.store.items(ctx.owner, found.one.id)
-        rows = rows_of(stored, [found.one])
-        answer = answered(query, rows, [found.one], self._desk.present(ctx))
-        part, told = page(answer, limit=limit, offset=offset)
+        present = self._desk.present(ctx)
+        part, told = await answered(query, stored, found.one, present, limit=limit, offset=offset)
         return {"list": found.one.id, "items": part} | told
 
     @operation(effect="pure", capabilities=READ)

@@ -184,6 +184,7 @@ class Views:
         self, ctx: OperationContext, query: str, limit: int, offset: int
     ) -> dict[str, Any]:
         present = self._desk.present(ctx)
-        found = await answered_everywhere(self._desk, ctx.owner, query, present)
-        part, told = page(found, limit=limit, offset=offset)
+        part, told = await answered_everywhere(
+            self._desk, ctx.owner, query, present, limit=limit, offset=offset
+        )
         return {"found": part} | told

@@ -2,7 +2,7 @@
 
 import asyncio
 import sqlite3
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -16,6 +16,7 @@ from retinue.stores.artifact_port import (
     ArtifactChange,
     Changed,
     KeptArtifacts,
+    Narrowing,
     NewChange,
     Search,
     StoredArtifact,
@@ -95,6 +96,8 @@ class SqliteArtifacts:
         *,
         list_id: ArtifactId | None = None,
     ) -> Sequence[StoredArtifact]:
+        if kind == "item" and list_id is None:
+            return await self._read(_artifacts, "items_titled_anywhere", owner, folded(name))
         if kind == "item":
             return await self._read(_artifacts, "items_titled", owner, list_id, folded(name))
         return await self._read(_artifacts, "artifacts_named", owner, kind, folded(name))
@@ -103,6 +106,10 @@ class SqliteArtifacts:
         if kind == "item":
             return await self._read(_artifacts, "all_items", owner)
         return await self._read(_artifacts, "artifacts_of_kind", owner, kind)
+
+    async def narrowed(self, owner: OwnerId, to: Narrowing) -> Sequence[StoredArtifact]:
+        groups = [group for group in to.words if all(len(w) >= _SHORTEST_INDEXED for w in group)]
+        return await self._read(_narrowed, owner, to, _phrases(groups) if self.has_index else "")
 
     async def items(self, owner: OwnerId, list_id: ArtifactId) -> Sequence[StoredArtifact]:
         return await self._read(_artifacts, "list_items", owner, list_id)
@@ -115,7 +122,7 @@ class SqliteArtifacts:
         place = (search.owner, _encode(search.kinds).decode(), search.list_id)
         indexed = [word for word in words if len(word) >= _SHORTEST_INDEXED]
         if self.has_index and indexed:
-            phrases = " AND ".join('"' + word.replace('"', '""') + '"' for word in indexed)
+            phrases = _phrases([word] for word in indexed)
             short = [word for word in words if word not in indexed]
             rest = (*place, _encode(short).decode(), search.limit)
             return await self._read(_artifacts, "search_index", phrases, *rest)
@@ -144,6 +151,29 @@ def _artifacts(
     connection: sqlite3.Connection, query: str, *parameters: object
 ) -> list[StoredArtifact]:
     return [artifact_of(row) for row in connection.execute(READING[query], parameters)]
+
+
+def _narrowed(
+    connection: sqlite3.Connection, owner: OwnerId, to: Narrowing, phrases: str
+) -> list[StoredArtifact]:
+    lists = None if to.lists is None else _encode(to.lists).decode()
+    if phrases:
+        kinds = _encode(["item"] * to.items + ["note"] * to.notes).decode()
+        return _artifacts(connection, "narrowed_by_index", phrases, owner, kinds, lists)
+    found: list[StoredArtifact] = []
+    if to.items and lists is not None:
+        found += _artifacts(connection, "items_of_lists", owner, lists)
+    elif to.items:
+        found += _artifacts(connection, "all_items", owner)
+    return found + (_artifacts(connection, "artifacts_of_kind", owner, "note") if to.notes else [])
+
+
+def _phrases(groups: Iterable[Iterable[str]]) -> str:
+    """Write what the index is asked: of each group, one."""
+    return " AND ".join(
+        "(" + " OR ".join('"' + word.replace('"', '""') + '"' for word in group) + ")"
+        for group in groups
+    )
 
 
 def _changes(

@@ -2,6 +2,7 @@
 
 import asyncio
 import time
+from collections.abc import Sequence
 from typing import Any
 
 import pytest
@@ -10,7 +11,7 @@ from retinue.agents.artifact import ArtifactId
 from retinue.errors import ArgumentsError, ConflictError, NotFoundError, UsageError
 from retinue.ids import AgentId, OwnerId
 from retinue.plugins.artifacts.query.syntax import QueryError
-from retinue.stores.artifact_port import Put
+from retinue.stores.artifact_port import Narrowing, Put, StoredArtifact
 from retinue.testing.store_artifact_contract import a_change, an_item
 from tests.unit.plugins.artifacts.conftest import Caller
 
@@ -333,3 +334,46 @@ async def test_ten_thousand_items_are_no_trouble(call: Caller) -> None:
     await call("lists_undo")
     assert (await call("lists_get", list="groceries"))["list"]["items"] == 10_000
     assert time.monotonic() - began < 30  # a few seconds; a busy machine is given more
+
+
+async def test_a_view_reads_what_it_needs_and_finds_all_of_it(
+    call: Caller, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    await call("lists_create", name="Groceries")
+    await call("lists_create", name="Reading")
+    for name, title, tags in (
+        ("groceries", "Crème brûlée", ["Süß"]),
+        ("groceries", 'Milk "fresh"', ["cold"]),
+        ("reading", "Milk and honey", []),
+        ("reading", "Ox", ["cold"]),
+    ):
+        await call("lists_item_add", list=name, title=title, tags=tags)
+    await call("notes_create", title="Dairy", content="Milk, CREME, and more of it.")
+    await call("lists_create", owner=STRANGER, name="Groceries")
+    await call("lists_item_add", owner=STRANGER, list="groceries", title="Milk of theirs")
+    read: list[int] = []
+    narrowed = call.store.artifacts.narrowed
+
+    async def counted(owner: OwnerId, to: Narrowing) -> Sequence[StoredArtifact]:
+        found = await narrowed(owner, to)
+        read.append(len(found))
+        return found
+
+    monkeypatch.setattr(call.store.artifacts, "narrowed", counted)
+    for query, titles, most in (
+        ("milk", ['Milk "fresh"', "Milk and honey", "Dairy"], 3),
+        ("creme", ["Crème brûlée", "Dairy"], 2),
+        ("tag = süss", ["Crème brûlée"], 1),
+        ("'k \"fresh\"'", ['Milk "fresh"'], 1),
+        ("ox", ["Ox"], 5),
+        ("honey OR brulee", ["Crème brûlée", "Milk and honey"], 2),
+        ("list = Reading", ["Milk and honey", "Ox"], 2),
+        ("list = reading milk", ["Milk and honey"], 1),
+        ("list IN (reading, nowhere) AND tag = cold", ["Ox"], 2),
+        ("kind = note", ["Dairy"], 1),
+        ("list = nowhere", [], 0),
+        ("NOT milk ORDER BY title", ["Crème brûlée", "Ox"], 5),
+    ):
+        found = (await call("views_query", query=query))["found"]
+        assert [one["title"] for one in found] == titles, query
+        assert read[-1] <= most, query

@@ -13,6 +13,7 @@ from retinue.agents.artifact import ArtifactId, CustomField, ItemList, ListItem,
 from retinue.plugins.artifacts.query.answering import prepared
 from retinue.plugins.artifacts.query.fields import Fields, Row
 from retinue.plugins.artifacts.query.moments import Present, day
+from retinue.plugins.artifacts.query.narrowing import narrowing_of
 from retinue.plugins.artifacts.query.parsing import LONGEST, parse
 from retinue.plugins.artifacts.query.syntax import (
     And,
@@ -28,6 +29,7 @@ from retinue.plugins.artifacts.query.syntax import (
     Word,
     joined,
 )
+from retinue.stores.artifact_port import Narrowing
 
 MONDAY = datetime(2026, 11, 16, 10, 0, tzinfo=UTC)
 PRESENT = Present(MONDAY, ZoneInfo("UTC"))
@@ -372,6 +374,30 @@ def test_the_evaluator_says_what_a_naive_reading_says(
 ) -> None:
     test = prepared(Query(condition), FIELDS, PRESENT).matches
     assert [test(row) for row in rows] == [oracle(condition, row) for row in rows]
+
+
+@given(TYPED, ROWS)
+def test_what_a_query_finds_is_never_narrowed_away(condition: Condition, row: Row) -> None:
+    one = row.of
+    assert isinstance(one, ListItem)
+    if not prepared(Query(condition), FIELDS, PRESENT).matches(row):
+        return
+    narrow = narrowing_of(Query(condition), [GROCERIES])
+    texts = [one.title, one.notes, *one.tags, *map(str, one.custom.values())]
+    there = folded("\n".join(texts))
+    assert narrow.items
+    assert narrow.lists is None or GROCERIES.id in narrow.lists
+    assert all(any(word in there for word in group) for group in narrow.words)
+
+
+def test_a_query_says_what_need_not_be_read() -> None:
+    query = "list = Groceries AND (milk OR tag = Käse) AND brand : oat AND NOT eggs AND price > 1"
+    assert narrowing_of(parse(query), [GROCERIES]) == Narrowing(
+        notes=False, lists=[GROCERIES.id], words=[["milk", "kase"], ["oat"]]
+    )
+    assert narrowing_of(parse("kind = note AND won"), []) == Narrowing(items=False, words=[["won"]])
+    assert narrowing_of(parse("milk OR price > 1"), [GROCERIES]) == Narrowing(words=[])
+    assert narrowing_of(parse("list = elsewhere"), [GROCERIES]).lists == []
 
 
 def test_times_of_day_compare_as_times() -> None:

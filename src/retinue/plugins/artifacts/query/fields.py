@@ -5,6 +5,8 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Literal
 
+from msgspec import Struct
+
 from retinue.agents.artifact import FieldType, FieldValue, ItemList, ListItem, Note, folded
 from retinue.plugins.artifacts.query.syntax import TEXT, QueryError, Word
 
@@ -12,8 +14,7 @@ QueryType = FieldType | Literal["words", "tags"]
 """`words` is the field of everything that can be read; `tags` has several values."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Row:
+class Row(Struct, frozen=True, kw_only=True):
     """An item or a note as queries see it."""
 
     of: ListItem | Note

@@ -10,6 +10,11 @@ SELECT body, version, list, position FROM artifacts
 WHERE owner = ?1 AND kind = 'item' AND list = ?2 AND name = ?3
 ORDER BY position LIMIT 20;
 
+-- name: items_titled_anywhere
+SELECT body, version, list, position FROM artifacts
+WHERE owner = ?1 AND kind = 'item' AND name = ?2
+ORDER BY list, position LIMIT 20;
+
 -- name: artifacts_of_kind
 SELECT body, version, list, position FROM artifacts
 WHERE owner = ?1 AND kind = ?2 AND kind <> 'item' ORDER BY name;
@@ -17,6 +22,11 @@ WHERE owner = ?1 AND kind = ?2 AND kind <> 'item' ORDER BY name;
 -- name: all_items
 SELECT body, version, list, position FROM artifacts
 WHERE owner = ?1 AND kind = 'item' ORDER BY list, position;
+
+-- name: items_of_lists
+SELECT body, version, list, position FROM artifacts
+WHERE owner = ?1 AND kind = 'item' AND list IN (SELECT value FROM json_each(?2))
+ORDER BY list, position;
 
 -- name: list_items
 SELECT body, version, list, position FROM artifacts
@@ -163,6 +173,16 @@ WHERE
     )
 ORDER BY bm25(artifact_index, 8.0, 1.0), artifacts.number DESC
 LIMIT ?6;
+
+-- name: narrowed_by_index
+SELECT body, version, list, position
+FROM artifact_index JOIN artifacts ON artifacts.number = artifact_index.rowid
+WHERE
+    artifact_index MATCH ?1
+    AND artifacts.owner = ?2
+    AND artifacts.kind IN (SELECT value FROM json_each(?3))
+    AND (?4 IS NULL OR kind = 'note' OR artifacts.list IN (SELECT value FROM json_each(?4)))
+ORDER BY artifacts.kind, artifacts.list, artifacts.position, artifacts.name;
 
 -- name: search_words
 SELECT body, version, list, position FROM artifacts
