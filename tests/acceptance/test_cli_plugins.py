@@ -137,6 +137,26 @@ def test_who_is_left_without_an_answer_is_not_told_to_do_it_again(project: Path)
             assert said in done.err
 
 
+SHOP = """\
+from retinue import OperationContext, define_plugin, operation
+
+@operation
+def order(ctx: OperationContext) -> int:
+    return len(ctx.env("SHOP_KEY"))
+
+plugin = define_plugin(id="shop", operations=[order])
+"""
+
+
+def test_an_operation_reads_variables_without_a_server_too(project: Path) -> None:
+    (project / "plugins" / "shop.py").write_text(SHOP)
+    missing = look("shop", "order", project=project)
+    assert missing.code == 1
+    assert "this needs a value for SHOP_KEY: set it for your account (`retinue env" in missing.err
+    assert retinue("env", "set", "SHOP_KEY", project=project, stdin="sesame\n").code == 0
+    assert look("shop", "order", project=project).out == "6\n"
+
+
 def test_packing_tells_that_a_plugin_stays_behind(project: Path) -> None:
     done = look("pack", "librarian", project=project)
     assert done.code == 0, done.err

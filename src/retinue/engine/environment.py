@@ -6,9 +6,9 @@ the prompt's.
 """
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
-from typing import Literal, Protocol
+from typing import Any, Literal, Protocol, cast
 
 from retinue.agents.state import AgentState
 from retinue.definitions.definition import Definition
@@ -244,9 +244,10 @@ class Variables:
 
     def redacted(self, text: str) -> str:
         """The text without the values of this agent's secrets."""
-        return blotted(text, self._secrets())
+        return blotted(text, self.secrets())
 
-    def _secrets(self) -> Iterator[tuple[str, str]]:
+    def secrets(self) -> Iterator[tuple[str, str]]:
+        """What must not be seen, by name."""
         declared = _types_in(self.tools.values())
         declared |= {one.name: one.type for one in declared_by(self.definition, self.prompt)}
         environment = self.environment
@@ -278,6 +279,39 @@ class Variables:
                 yield values[name]
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AccountVariables:
+    """What an owner's variables are in one call that no agent makes."""
+
+    environment: Environment = field(repr=False)
+    owner: OwnerId
+    texts: frozenset[str] = frozenset()  # names that are no secrets
+    _read: dict[str, str] = field(default_factory=dict[str, str], repr=False)
+
+    def get(self, name: str) -> str | None:
+        value = self.environment.account_value(self.owner, name)
+        value = self.environment.instance_value(name) if value is None else value
+        if value is not None and name not in self.texts:
+            self._read[name] = value
+        return value
+
+    def require(self, name: str) -> str:
+        value = self.get(name)
+        if value is None:
+            raise missing_error([name], None, needed_by="this")
+        return value
+
+    def check(self, variables: Iterable[Variable], needed_by: str) -> None:
+        held = {*self.environment.account(self.owner), *self.environment.instance}
+        missing = [one.name for one in variables if one.is_required and one.name not in held]
+        if missing:
+            raise missing_error(missing, None, needed_by=needed_by)
+
+    def secrets(self) -> Iterator[tuple[str, str]]:
+        """What this call has read; other texts of the owner may hold whatever they hold."""
+        yield from self._read.items()
+
+
 def declared_by(definition: Definition, prompt: Prompt) -> tuple[Variable, ...]:
     """The variables that a side declares; of two declarations the prompt's counts."""
     own = {variable.name for variable in prompt.variables}
@@ -293,13 +327,27 @@ def _types_in(tools: Iterable[Tool]) -> dict[str, str]:
     return types
 
 
-def blotted(text: str, secrets: Iterator[tuple[str, str]]) -> str:
+def blotted(text: str, secrets: Iterable[tuple[str, str]]) -> str:
     """Replace values by their names, the longest first: one may be a part of another."""
     found = {value: name for name, value in secrets if len(value) >= SHORTEST_REDACTED}
     for value in sorted(found, key=len, reverse=True):
         if value in text:
             text = text.replace(value, f"[secret {found[value]}]")
     return text
+
+
+def redacted_json(value: Any, redact: Callable[[str], str]) -> Any:
+    """Redact texts before they are written as JSON, which would write them in another way."""
+    match value:
+        case str():
+            return redact(value)
+        case dict():
+            entries = cast("dict[str, Any]", value).items()
+            return {name: redacted_json(inner, redact) for name, inner in entries}
+        case list():
+            return [redacted_json(entry, redact) for entry in cast("list[Any]", value)]
+        case _:
+            return value
 
 
 def check_variable(name: str, value: str) -> None:
@@ -328,13 +376,13 @@ def check_room(names: Mapping[str, str] | set[str]) -> None:
         raise UsageError(f"at most {MOST_VALUES} variables can be set here: unset some")
 
 
-def missing_error(names: list[str], agent_id: AgentId, *, needed_by: str) -> UsageError:
+def missing_error(names: list[str], agent_id: AgentId | None, *, needed_by: str) -> UsageError:
     """Say which variables are missing and how each can be set."""
     first = names[0]
+    own = f"for this agent (`retinue env set {first} --agent {agent_id}`), " if agent_id else ""
     return UsageError(
-        f"{needed_by} needs a value for {', '.join(names)}: set it for this agent (`retinue env "
-        f"set {first} --agent {agent_id}`), for your account (`retinue env set {first}`), or for "
-        "the installation ([env] in retinue.toml)",
+        f"{needed_by} needs a value for {', '.join(names)}: set it {own}for your account (`retinue "
+        f"env set {first}`), or for the installation ([env] in retinue.toml)",
         details={"variables": names},
     )
 

@@ -2,6 +2,7 @@
 
 import asyncio
 import logging
+import traceback
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from functools import partial
@@ -10,6 +11,13 @@ from typing import Any
 from retinue.agents.permission import Permission, is_held
 from retinue.clock import Clock
 from retinue.definitions.subagent import SideName
+from retinue.engine.environment import (
+    AccountVariables,
+    Environment,
+    Variables,
+    blotted,
+    redacted_json,
+)
 from retinue.engine.permitting import denial, skill_denial
 from retinue.engine.prompting.planning import Plan
 from retinue.errors import (
@@ -52,12 +60,14 @@ class Operations:
         store: Store,
         clock: Clock,
         plan_of: PlanOf,
+        environment: Environment,
         seconds: float,
     ) -> None:
         self.source = plugins
         self._store = store
         self._clock = clock
         self._plan_of = plan_of
+        self._environment = environment
         self._seconds = seconds
 
     async def call(
@@ -75,10 +85,13 @@ class Operations:
         """
         plugin, operation = await self._find(plugin_id, operation_id)
         name = plugin.tool_name(operation)
+        await self._environment.load()
         if caller.agent_id is not None:
-            await self._require(caller, caller.agent_id, plugin, name)
+            variables = await self._require(caller, caller.agent_id, plugin, name)
         elif operation.needs_agent:
             raise UsageError(f"{name} is done by agents: say which one it is done for")
+        else:
+            variables = self._variables_of(caller.owner, operation)
         if key is not None and operation.effect == "once":
             raise UsageError(f"{name} takes no key: it would take effect again with each call")
         accepted = operation.validate(clean_json(dict(arguments)))
@@ -87,8 +100,10 @@ class Operations:
             agent_id=caller.agent_id,
             idempotency_key=_key(caller, name, key),
             clock=self._clock,
+            env=partial(_env, variables),
         )
-        return await self._run(name, operation, context, accepted)
+        variables.check(operation.variables, name)
+        return await self._run(name, operation, context, accepted, variables)
 
     async def _find(self, plugin_id: str, operation_id: str) -> tuple[Plugin, Operation]:
         plugin = (await self.source.plugins()).get(plugin_id)
@@ -99,7 +114,10 @@ class Operations:
             raise NotFoundError(f"{plugin_id!r} has no operation {operation_id[:64]!r}")
         return plugin, operation
 
-    async def _require(self, caller: Caller, agent_id: AgentId, plugin: Plugin, name: str) -> None:
+    async def _require(
+        self, caller: Caller, agent_id: AgentId, plugin: Plugin, name: str
+    ) -> Variables:
+        """Raise what keeps the agent from it; give the variables that it has for that."""
         agent = await self._store.agent(caller.owner, agent_id)
         if agent.lifecycle != "active":
             raise TerminatedError("the agent has ended")
@@ -118,6 +136,12 @@ class Operations:
                 f"The owner is asked before each call of {name!r}: call it as a tool.",
                 details={"tool": name},
             )
+        own = self._environment.of(agent, plan.definition, plan.side.prompt, plan.scoped)
+        return own.during(name)
+
+    def _variables_of(self, owner: OwnerId, operation: Operation) -> AccountVariables:
+        texts = frozenset(one.name for one in operation.variables if one.type == "text")
+        return AccountVariables(environment=self._environment, owner=owner, texts=texts)
 
     async def _run(
         self,
@@ -125,19 +149,26 @@ class Operations:
         operation: Operation,
         context: OperationContext,
         arguments: Mapping[str, Any],
+        variables: Variables | AccountVariables,
     ) -> Any:
         seconds = operation.timeout_seconds or self._seconds
         ended = await within(partial(_contained, operation, context, arguments), seconds, name)
+        secrets = list(variables.secrets())
+        redact = partial(blotted, secrets=secrets)
         match ended:
             case Unfinished(reason):
                 raise OperationError(reason)
             case Raised(RetinueError() as error):
+                error.message = redact(error.message)
+                error.details = redacted_json(error.details, redact)
                 raise error
             case Raised(error):
-                logger.info("operation failed", exc_info=error, extra={"operation": name})
-                raise OperationError(f"{name} failed with {describe(error)}") from error
+                told = redact("".join(traceback.format_exception(error)))
+                logger.info("operation failed", extra={"operation": name, "error": told})
+                cause = None if secrets else error
+                raise OperationError(redact(f"{name} failed with {describe(error)}")) from cause
             case _:
-                return ended
+                return redacted_json(ended, redact) if secrets else ended
 
 
 async def _contained(
@@ -150,6 +181,13 @@ async def _contained(
         raise
     except BaseException as error:  # noqa: BLE001  (an operation may raise anything)
         return Raised(error)
+
+
+def _env(variables: Variables | AccountVariables, name: str, default: str | None = None) -> str:
+    if default is None:
+        return variables.require(name)
+    value = variables.get(name)
+    return default if value is None else value
 
 
 def _asks_first(plan: Plan, agent: Agent, name: str) -> bool:

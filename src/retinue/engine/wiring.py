@@ -111,6 +111,7 @@ def make_operations(world: World, limits: Limits, plan_of: PlanOf) -> Operations
         store=world.store,
         clock=world.clock,
         plan_of=plan_of,
+        environment=world.environment,
         seconds=limits.tool_seconds,
     )
 

@@ -3,12 +3,16 @@
 import functools
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Generic, ParamSpec, TypeVar, get_args, overload
+from typing import TYPE_CHECKING, Any, Generic, ParamSpec, TypeVar, get_args, overload
 
 from retinue.errors import DefinitionError
 from retinue.plugins.port import Operation, OperationContext, OperationEffect
 from retinue.tools.docstrings import docstring_of
+from retinue.tools.function import variables_of
 from retinue.tools.signature import Signature, located
+
+if TYPE_CHECKING:
+    from retinue.definitions.prompt import Variable  # its package is slow to import
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -24,6 +28,7 @@ class _Options:
     needs_agent: bool
     timeout_seconds: float | None
     output_limit: int | None
+    variables: "Sequence[str | Variable | Mapping[str, Any]]"
 
 
 class FunctionOperation(Generic[P, R]):
@@ -70,6 +75,7 @@ class FunctionOperation(Generic[P, R]):
             needs_agent=options.needs_agent,
             timeout_seconds=options.timeout_seconds,
             output_limit=options.output_limit,
+            variables=variables_of(options.variables, self._complaint),
         )
 
     def _complain_about_options(self) -> None:
@@ -102,10 +108,11 @@ def operation(
     needs_agent: bool = False,
     timeout_seconds: float | None = None,
     output_limit: int | None = None,
+    variables: "Sequence[str | Variable | Mapping[str, Any]]" = (),
 ) -> Callable[[Callable[P, R]], FunctionOperation[P, R]]: ...
 
 
-def operation(
+def operation(  # noqa: PLR0913  what an operation may say of itself, all by name
     function: Callable[..., Any] | None = None,
     /,
     *,
@@ -115,6 +122,7 @@ def operation(
     needs_agent: bool = False,
     timeout_seconds: float | None = None,
     output_limit: int | None = None,
+    variables: "Sequence[str | Variable | Mapping[str, Any]]" = (),
 ) -> Any:
     """Make an operation: its schema comes from the types, its texts from the docstring.
 
@@ -129,6 +137,7 @@ def operation(
             needs_agent=needs_agent,
             timeout_seconds=timeout_seconds,
             output_limit=output_limit,
+            variables=variables,
         )
         return FunctionOperation(function, options)
 

@@ -3,13 +3,16 @@
 import re
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal, Protocol
+from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 from retinue.clock import Clock
 from retinue.definitions.scoping import SYSTEM_PREFIX
 from retinue.errors import UsageError
 from retinue.ids import AgentId, OwnerId
 from retinue.problems import LoadProblem
+
+if TYPE_CHECKING:
+    from retinue.definitions.prompt import Variable  # its package is slow to import
 
 OperationEffect = Literal["pure", "keyed", "once"]
 """What a repeated call does.
@@ -22,6 +25,19 @@ _ID = re.compile(r"[a-z][a-z0-9]*(-[a-z0-9]+)*")
 _LONGEST_TOOL_NAME = 64
 
 
+class ReadVariable(Protocol):
+    """Gives the value of a variable; raises `UsageError` without one and without a default."""
+
+    def __call__(self, name: str, default: str | None = None) -> str: ...
+
+
+def no_variables(name: str, default: str | None = None) -> str:
+    """Implements `ReadVariable` where there are none."""
+    if default is None:
+        raise UsageError(f"there is no value for {name!r} here")
+    return default
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OperationContext:
     """Who calls an operation. Services are the plugin's own: it is made with them."""
@@ -32,6 +48,8 @@ class OperationContext:
     clock: Clock
     agent_id: AgentId | None = None
     """the agent that calls; None when its owner does, over HTTP or the command line"""
+    env: ReadVariable = no_variables
+    """of the agent, else of the owner; for what the operation does, never for what it returns"""
 
 
 Run = Callable[[OperationContext, Mapping[str, Any]], Awaitable[Any]]
@@ -54,6 +72,7 @@ class Operation:
     needs_agent: bool = False  # makes no sense without a calling agent
     timeout_seconds: float | None = None  # None = the limit of the settings
     output_limit: int | None = None  # characters for a model; None = the limit of the settings
+    variables: "Sequence[Variable]" = ()  # that it needs
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

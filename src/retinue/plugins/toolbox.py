@@ -73,6 +73,7 @@ def _tool(plugin: Plugin, operation: Operation, clock: Clock) -> Tool:
             idempotency_key=ctx.idempotency_key,
             clock=clock,
             agent_id=ctx.agent_id,
+            env=ctx.env,
         )
         return ToolOutput(text=as_text(await operation.run(context, arguments)))
 
@@ -86,6 +87,7 @@ def _tool(plugin: Plugin, operation: Operation, clock: Clock) -> Tool:
         capabilities=operation.capabilities,
         timeout_seconds=operation.timeout_seconds,
         output_limit=operation.output_limit,
+        variables=operation.variables,
         source=plugin.source,
         file=plugin.file,
         line=plugin.line,

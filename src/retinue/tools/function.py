@@ -10,7 +10,7 @@ from retinue.errors import DefinitionError, UsageError
 from retinue.tools.docstrings import docstring_of
 from retinue.tools.port import Check, Effect, Pending, Tool, ToolContext, ToolOutput, Verified
 from retinue.tools.results import output_of
-from retinue.tools.signature import Signature, located
+from retinue.tools.signature import Complaint, Signature, located
 
 if TYPE_CHECKING:
     from retinue.definitions.prompt import Variable  # its package is slow to import
@@ -93,7 +93,7 @@ class FunctionTool(Generic[P, R]):
             capabilities=tuple(options.capabilities),
             timeout_seconds=options.timeout_seconds,
             output_limit=options.output_limit,
-            variables=tuple(self._variable(one) for one in options.variables),
+            variables=variables_of(options.variables, self._complaint),
             source=source,
         )
 
@@ -144,22 +144,28 @@ class FunctionTool(Generic[P, R]):
         if options.output_limit is not None and options.output_limit <= 0:
             raise self._complaint("output_limit must be above 0")
 
-    def _variable(self, declared: "str | Variable | Mapping[str, Any]") -> "Variable":
-        from retinue.definitions.variables import (  # noqa: PLC0415  (pydantic is slow to import)
-            read_variable,
-        )
-
-        try:
-            return read_variable(declared)
-        except UsageError as error:
-            raise self._complaint(f"variables: {error.message}") from error
-
     @property
     def _spelled(self) -> str:
         return getattr(self.function, "__name__", self.name)
 
     def _complaint(self, reason: str) -> DefinitionError:
         return located(reason, self.function, field=f"tool {self._spelled}")
+
+
+def variables_of(
+    declared: "Sequence[str | Variable | Mapping[str, Any]]", complaint: Complaint
+) -> "tuple[Variable, ...]":
+    """What a function says that it needs; raises the complaint where that cannot be read."""
+    if not declared:
+        return ()
+    from retinue.definitions.variables import (  # noqa: PLC0415  (pydantic is slow to import)
+        read_variable,
+    )
+
+    try:
+        return tuple(read_variable(one) for one in declared)
+    except UsageError as error:
+        raise complaint(f"variables: {error.message}") from error
 
 
 @overload

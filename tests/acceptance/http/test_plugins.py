@@ -12,6 +12,7 @@ import pytest
 from retinue.cli import remote
 from retinue.plugins.defining import define_plugin
 from retinue.plugins.function import operation
+from retinue.plugins.port import OperationContext
 from tests.acceptance.http.support import TOKEN, Door, opened
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
@@ -136,6 +137,51 @@ async def test_an_operation_that_cannot_promise_it_takes_no_key(door: Door) -> N
     refused = await operate(door, "burn", arguments={"title": "Emma"}, key="one")
     assert error_of(refused)[0] == 400
     assert "takes no key" in error_of(refused)[2]
+
+
+@operation(variables=[{"name": "SHOP_KEY", "required": True}])
+def order(ctx: OperationContext) -> dict[str, object]:
+    key = ctx.env("SHOP_KEY")
+    if ctx.env("SHOP_IS_CLOSED", ""):
+        raise ValueError(f"closed for {key}")
+    return {"key": key, "length": len(key), "other": "a-harmless-value"}
+
+
+async def test_an_operation_reads_the_variables_of_its_caller_and_shows_none(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level("INFO")
+    (tmp_path / "agents").mkdir()
+    fields = 'description = "Buys."\ntoolAllowlist = ["shop_*"]\nmodel = "scripted"\n'
+    (tmp_path / "agents" / "buyer.toml").write_text(fields)
+    shop = define_plugin(id="shop", operations=[order])
+    url = "/api/plugins/shop/operations/order"
+    async with opened(tmp_path, plugins=[shop]) as door:
+        client, agent = door.client, await door.new_agent(definition="buyer")
+        for caller in ({}, {"agentId": agent}):
+            missing = await client.post(url, json=caller)
+            assert error_of(missing)[:2] == (400, "invalid")
+            assert "needs a value for SHOP_KEY" in error_of(missing)[2]
+        values = {"SHOP_KEY": "of-the-owner", "OTHER": "a-harmless-value"}
+        for name, value in values.items():
+            await client.put(f"/api/variables/{name}", json={"value": value})
+        own = f"/api/agents/{agent}/variables"
+        await client.put(f"{own}/SHOP_KEY", json={"value": "of-the-agent-itself"})
+
+        by_owner = (await client.post(url, json={})).json()["result"]
+        assert by_owner == {"key": "[secret SHOP_KEY]", "length": 12, "other": "a-harmless-value"}
+        by_agent = (await client.post(url, json={"agentId": agent})).json()["result"]
+        assert by_agent == {"key": "[secret SHOP_KEY]", "length": 19, "other": "[secret OTHER]"}
+        door.script.released.set()
+        await door.talk(agent, "use shop_order")
+        [result] = [one for one in (await door.history(agent))["records"] if one["kind"] == "tool"]
+        assert result["text"] == (
+            '{"key":"[secret SHOP_KEY]","length":19,"other":"[secret OTHER]"}'
+        )
+        await client.put("/api/variables/SHOP_IS_CLOSED", json={"value": "yes"})
+        failed = await client.post(url, json={})
+        assert error_of(failed)[2].endswith("ValueError: closed for [secret SHOP_KEY]")
+    assert "of-the-owner" not in caplog.text
 
 
 async def test_for_an_agent_exactly_its_scope_decides(door: Door) -> None:

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 from datetime import datetime
-from typing import Any, Literal, cast
+from typing import Any, Literal
 
 import msgspec
 from msgspec import Struct
@@ -15,6 +15,7 @@ from retinue.agents.tokens import (
     estimated_tokens,
     json_characters,
 )
+from retinue.engine.environment import redacted_json
 from retinue.messages import (
     AssistantMessage,
     AttachedImage,
@@ -197,22 +198,8 @@ def _content_view(content: Content, redact: Redact) -> ContextPart:
 
 def _part_view(part: Part, redact: Redact) -> ContextPart:
     if isinstance(part, CallPart):
-        arguments = msgspec.json.encode(_redacted(part.arguments, redact)).decode()
+        arguments = msgspec.json.encode(redacted_json(part.arguments, redact)).decode()
         written = arguments if part.malformed is None else redact(part.malformed)
         return ContextPart(type="call", text=written, name=part.name, call=part.id)
     kind = "thinking" if isinstance(part, ThinkingPart) else "text"
     return ContextPart(type=kind, text=redact(part.text))
-
-
-def _redacted(value: Any, redact: Redact) -> Any:
-    """The same before it is written as JSON, which would write some characters in another way."""
-    match value:
-        case str():
-            return redact(value)
-        case dict():
-            entries = cast("dict[str, Any]", value).items()
-            return {name: _redacted(inner, redact) for name, inner in entries}
-        case list():
-            return [_redacted(entry, redact) for entry in cast("list[Any]", value)]
-        case _:
-            return value
