@@ -113,8 +113,9 @@ class App:
 class SkillDoorway:
     """The door of skills' command lines, built when the first of them needs it."""
 
-    def __init__(self, engine: Engine, passes: Passes) -> None:
+    def __init__(self, engine: Engine, passes: Passes, data_dir: Path) -> None:
         self._engine = engine
+        self._data = data_dir
         self._passes = passes
         self._door: SkillDoor | None = None
 
@@ -122,7 +123,7 @@ class SkillDoorway:
         if self._door is None:
             from retinue.server.skill_door import SkillDoor
 
-            self._door = SkillDoor(self._engine.operations, self._passes)
+            self._door = SkillDoor(self._engine.operations, self._passes, self._data)
         return await self._door.open()
 
     async def close(self) -> None:
@@ -204,7 +205,7 @@ async def _assembled(
     opened.push_async_callback(mirror.stop)
     engine = Engine(world)
     opened.push_async_callback(engine.stop)
-    doorway = SkillDoorway(engine, skills.passes)
+    doorway = SkillDoorway(engine, skills.passes, settings.data_dir)
     skills.open_with(doorway.open)
     opened.push_async_callback(doorway.close)
     return App(

@@ -21,7 +21,7 @@ from retinue.models.scripted import Answer, Call, Reply, ScriptedModel
 from retinue.plugins.skill_client import TOKEN_VARIABLE
 from retinue.tools.sandbox import Sandbox
 from tests.acceptance.http.support import SHELF, last_words
-from tests.waiting import eventually
+from tests.waiting import eventually, until
 
 needs_sandbox = pytest.mark.skipif(
     (reason := asyncio.run(Sandbox().problem())) is not None,
@@ -183,6 +183,15 @@ async def test_without_a_pass_or_with_an_old_one_nothing_is_done(house: House) -
         assert "(unauthorized)" in again
 
 
+async def test_the_folder_of_a_killed_process_goes_when_the_door_opens_again(house: House) -> None:
+    left = (await house.app.skill_door.open()).parent
+    await house.app.skill_door.close()
+    (left / "door").mkdir(parents=True)
+    (left / "door" / "skills.sock").touch()
+    again = (await house.app.skill_door.open()).parent
+    assert [one for one in (left, again) if one.exists()] == [again]
+
+
 async def test_a_pass_ends_with_its_agent_and_opens_nothing_else(house: House) -> None:
     await house.sh("clerk", "true")
     agent, desk = house.agents["clerk"], house.app.skills
@@ -215,6 +224,12 @@ async def test_what_a_definition_denies_is_denied_to_a_pass_that_lives(house: Ho
     await eventually(lambda: (files / "runs").exists())
     file = house.project / "agents" / "clerk.toml"
     file.write_text(file.read_text().replace('"shelf_burn"', '"shelf_*"'))
+
+    async def is_read() -> bool:
+        await house.app.engine.following.definitions()
+        return "shelf_*" in (house.app.engine.catalog.definition("clerk").tool_denylist or ())
+
+    await until(is_read)
     (files / "denied").touch()
     told = await running
     assert told.startswith(f"{agent_id}\nThe tool 'shelf_who' is not allowed for this agent.")

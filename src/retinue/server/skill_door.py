@@ -2,11 +2,13 @@
 
 import asyncio
 import logging
+import os
 import shutil
 import socket
 import tempfile
 from collections.abc import Generator
 from contextlib import contextmanager
+from hashlib import sha256
 from pathlib import Path
 
 import uvicorn
@@ -43,7 +45,8 @@ class SkillCall(Asked, frozen=True, kw_only=True):
 class SkillDoor:
     """Opened by the first command that needs it; only sandboxes that it is bound into reach it."""
 
-    def __init__(self, operations: Operations, passes: Passes) -> None:
+    def __init__(self, operations: Operations, passes: Passes, data_dir: Path) -> None:
+        self._data = data_dir
         self._operations = operations
         self._passes = passes
         self._home: Path | None = None
@@ -54,7 +57,7 @@ class SkillDoor:
         """Give the folder with the socket; everybody on this machine is kept out by its parent."""
         if self._home is None:
             # Not in the data directory: the path of a socket has to be short.
-            self._home = Path(tempfile.mkdtemp(prefix="retinue-"))
+            self._home = _new_home(self._data)
             place = self._home / "door"
             place.mkdir(mode=0o755)
             place.chmod(0o755)
@@ -115,6 +118,17 @@ class SkillDoor:
         if caller is None:
             raise unauthorized("This is for commands that an agent runs in its shell.")
         return caller
+
+
+def _new_home(data: Path) -> Path:
+    """Make a folder for the socket, and remove those of processes that were killed.
+
+    This process alone holds the data directory, so of its folders no other is in use.
+    """
+    prefix = f"retinue-{sha256(os.fsencode(data.resolve())).hexdigest()[:12]}-"
+    for left in Path(tempfile.gettempdir()).glob(f"{prefix}*"):
+        shutil.rmtree(left, ignore_errors=True)
+    return Path(tempfile.mkdtemp(prefix=prefix))
 
 
 async def _explain(_: Request, error: Exception) -> Response:

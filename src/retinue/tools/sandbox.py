@@ -15,6 +15,8 @@ from typing import BinaryIO
 from retinue.errors import RefusedError
 
 _NOBODY = 65534
+_STAGE = "retinue-sandbox-"
+_OLD_SECONDS = 86_400
 _MEGABYTE = 1024 * 1024
 _PATH = "/usr/sbin:/usr/bin:/sbin:/bin"
 _SYSTEM_FOLDERS = ("bin", "sbin", "lib", "lib32", "lib64", "libx32")
@@ -84,7 +86,7 @@ class _Stage:
 
     def __enter__(self) -> "_Stage":
         if self.is_needed:
-            self._place = Path(tempfile.mkdtemp(prefix="retinue-sandbox-"))
+            self._place = Path(tempfile.mkdtemp(prefix=_STAGE))
             self._place.chmod(0o755)
             places = [self._stand_in(number) for number in range(len(self._sources))]
             self.folder = places[0]
@@ -106,14 +108,7 @@ class _Stage:
 
     def __exit__(self, *_: object) -> None:
         if self._place is not None:
-            # Not a tree's removal: should the folder be mounted here after all, it must stay.
-            with contextlib.suppress(OSError):
-                for place in (self.folder, *(bind.source for bind in self.binds)):
-                    if place.is_file():
-                        place.unlink()
-                    else:
-                        place.rmdir()
-                self._place.rmdir()
+            _clear(self._place)
 
     def give_folder(self) -> None:
         """Make nobody the owner of all that is in the folder; what the server wrote was root's."""
@@ -207,6 +202,7 @@ class Sandbox:
         if self._works:
             return None
         with tempfile.TemporaryDirectory() as empty, _Stage(Path(empty)) as stage:
+            _clear_old_stages(Path(empty))
             stage.give_folder()
             process = await asyncio.create_subprocess_exec(
                 *self._arguments(stage, False),
@@ -301,6 +297,27 @@ def _more_binds(binds: Sequence[Bind], hidden: Sequence[str]) -> Iterator[str]:
         yield from ("--bind" if bind.is_writable else "--ro-bind", str(bind.source), bind.place)
     for place in hidden:
         yield from ("--tmpfs", place)
+
+
+def _clear_old_stages(new: Path) -> None:
+    """Remove what commands of killed servers left; no command goes on for so long."""
+    long_ago = new.stat().st_mtime - _OLD_SECONDS
+    for place in Path(tempfile.gettempdir()).glob(f"{_STAGE}*"):
+        with contextlib.suppress(OSError):
+            found = place.lstat()
+            if found.st_uid == os.geteuid() and found.st_mtime < long_ago:
+                _clear(place)
+
+
+def _clear(place: Path) -> None:
+    """Remove a stage. Not as a tree: should a folder be mounted there after all, it must stay."""
+    with contextlib.suppress(OSError):
+        for stand_in in place.iterdir():
+            if stand_in.is_file():
+                stand_in.unlink()
+            else:
+                stand_in.rmdir()
+        place.rmdir()
 
 
 def _system_binds(has_network: bool) -> Iterator[str]:

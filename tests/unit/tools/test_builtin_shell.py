@@ -5,6 +5,7 @@ import shutil
 import socket
 import subprocess
 import sys
+import tempfile
 import time
 from pathlib import Path
 
@@ -63,6 +64,23 @@ async def test_a_sandbox_that_cannot_be_made_is_refused(
     assert done.status == "refused"
     assert "user namespaces are off: exit code 1" in done.output.text
     assert not (ctx.files.root / "ran").exists()
+
+
+def test_what_a_killed_server_left_of_its_sandboxes_goes(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    def which(_: str) -> str:
+        return "/bin/false"
+
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    monkeypatch.setattr(shutil, "which", which)
+    for name in ("retinue-sandbox-old", "retinue-sandbox-new", "other"):
+        (tmp_path / name / "0").mkdir(parents=True)
+        (tmp_path / name / "1").touch()
+    for name in ("retinue-sandbox-old", "other"):
+        os.utime(tmp_path / name, (0, 0))
+    assert missing_sandbox() is not None
+    assert sorted(one.name for one in tmp_path.iterdir()) == ["other", "retinue-sandbox-new"]
 
 
 @pytest.mark.sandbox
