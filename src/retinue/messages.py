@@ -162,7 +162,7 @@ class AssistantRecord(Record, frozen=True, kw_only=True, tag="assistant"):
 
     @property
     def text(self) -> str:
-        return "".join(part.text for part in self.parts if isinstance(part, TextPart))
+        return "".join([part.text for part in self.parts if isinstance(part, TextPart)])
 
     @property
     def calls(self) -> list[CallPart]:

@@ -66,12 +66,11 @@ class History:
     def append(self, record: AnyRecord) -> None:
         match record:
             case AssistantRecord():
-                calls = record.calls
-                self._open = {call.id: call for call in calls}
+                self._open = {part.id: part for part in record.parts if isinstance(part, CallPart)}
                 self._asked_by = record
                 self._results = {}
                 self._is_latest = True
-                self._answer = None if calls else record
+                self._answer = None if self._open else record
             case ToolRecord():
                 if self._open.pop(record.call, None) is not None:
                     if record.status == "erased":

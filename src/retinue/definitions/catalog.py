@@ -105,15 +105,10 @@ class Catalog:
         self._scanned_at: float | None = None
         self._tracked: dict[str, _Tracked] = {}
         self._tools: _Tools = _Tools()
-        self._revision = 0
+        self.revision = 0  # grows with every change that was taken up
         # Replaced as a whole, so that readers in other threads never see half a reload.
         self._served = _Served()
         self.refresh()
-
-    @property
-    def revision(self) -> int:
-        """A number that grows with every change that was taken up."""
-        return self._revision
 
     def definition(self, name: str) -> Definition:
         """Give what agents are made from, also if only its package can name it."""
@@ -232,13 +227,13 @@ class Catalog:
             and tracked == self._tracked
             and self._current_model_problems() == self._model_problems
         )
-        if self._revision and is_as_before:
+        if self.revision and is_as_before:
             return False
         self._tracked, self._tools, self._model_problems = tracked, tools, {}
         served = self._advanced(self._served, tools)
         _announce(self._served.all.problems, served.all.problems)
         self._served = served
-        self._revision += 1
+        self.revision += 1
         return True
 
     def _advanced(self, before: _Served, tools: _Tools) -> _Served:

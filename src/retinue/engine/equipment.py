@@ -149,10 +149,14 @@ class Equipment:
 
     async def system(self, warm: Warm, plan: Plan) -> str:
         """The plan's system prompt, and after it what only this agent or its owner's are told."""
-        system = plan.system
-        if WRITING_TOOL in plan.tools or warm.kind == "permanent":
+        changes = self._roster.changes
+        if warm.system_of is plan and warm.system_since == changes:
+            system = warm.system
+        else:
             own = await self.own_sections(warm, plan)
-            system = joined([Section("plan", system), *own]) if own else system
+            system = joined([Section("plan", plan.system), *own]) if own else plan.system
+            if warm.kind != "permanent":  # what these are told can be changed by themselves
+                warm.system, warm.system_of, warm.system_since = system, plan, changes
         warm.own_overhead = len(system) - len(plan.system)
         warm.overhead = plan.overhead + warm.own_overhead
         return system

@@ -52,7 +52,7 @@ class Roster:
         self._store = store
         self._catalog = catalog
         self._listed: dict[OwnerId, Sequence[Listed]] = {}
-        self._changes = 0
+        self.changes = 0  # grows when what was told may be untrue
 
     def is_loaded(self, owner: OwnerId) -> bool:
         return owner in self._listed
@@ -60,11 +60,11 @@ class Roster:
     async def load(self, owner: OwnerId) -> None:
         if owner in self._listed:
             return
-        before = self._changes
+        before = self.changes
         found = await permanent_agents(self._store, owner)
         if len(self._listed) >= _OWNERS:
             self._listed.clear()
-        if before == self._changes:  # else it may be old already, and is read again next time
+        if before == self.changes:  # else it may be old already, and is read again next time
             self._listed[owner] = found
 
     def follow(self, changes: Sequence[Change]) -> None:
@@ -72,7 +72,7 @@ class Roster:
         for change in changes:
             is_ours = change.agent is not None and change.agent.kind == "permanent"
             if is_ours or (change.is_deleted and self._lists(change.owner, change.agent_id)):
-                self._changes += 1
+                self.changes += 1
                 self._listed.pop(change.owner, None)
 
     def _lists(self, owner: OwnerId, agent_id: AgentId) -> bool:

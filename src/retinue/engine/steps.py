@@ -314,10 +314,11 @@ def answered(
     draft.fates += [
         FateChange(item_id=item, fate="answered", reply_seq=answer.seq) for item in turn.items
     ]
+    text = answer.text
     draft.state = structs.replace(
-        draft.state, turn=None, updated_at=draft.at, last_snippet=snippet(answer.text)
+        draft.state, turn=None, updated_at=draft.at, last_snippet=snippet(text)
     )
-    deliver(draft, warm, answer.text, answer.seq, connectors)
+    deliver(draft, warm, text, answer.seq, connectors)
 
 
 def failed(draft: Draft, warm: Warm, code: str, reason: str, connectors: Mapping[str, Any]) -> None:

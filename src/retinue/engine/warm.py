@@ -185,6 +185,9 @@ class Warm:
         self.model_limit: int | None = None  # tokens, of the model that is used
         self.overhead = 0  # characters of the system prompt and the tools
         self.own_overhead = 0  # of these, what is not the definition's
+        self.system = ""  # the system prompt with what only this agent is told
+        self.system_of: object = None  # the plan that it is made of
+        self.system_since = -1  # what the roster had gone through by then
         self.closing = ""  # what the model is told after the conversation
         self.closing_since = -1  # the turn that first asked for it
         self.closing_about: tuple[int, int, frozenset[str]] | None = None  # what it was made of

@@ -103,7 +103,8 @@ def together(*makers: OwnTools) -> OwnTools:
 class _Kept:
     """A plan, what it was made of, and the plans of other cases."""
 
-    revision: int
+    definitions: int  # the revision of the catalog
+    skills: int  # and that of the skills
     tools: Mapping[str, Tool]
     plan: Plan
     others: dict[Case, Plan] = field(default_factory=dict[Case, Plan])
@@ -130,26 +131,33 @@ class Planner:
         """Whether the project has any; most have none."""
         return bool(self._catalog.hooks())
 
-    @property
-    def _revision(self) -> int:
-        """Changes when either of the two does, since both only grow."""
-        return self._catalog.revision + self._skills.revision
-
     def definition(self, name: str) -> Definition:
         return self._catalog.definition(name)
 
     def is_plain(self, name: str, side: SideName) -> bool:
         """Whether the side is known to end its turn by an answer in words."""
         kept = self._plans.get((name, side))
-        return kept is not None and kept.plan.is_plain and kept.revision == self._revision
+        return (
+            kept is not None
+            and kept.plan.is_plain
+            and kept.definitions == self._catalog.revision
+            and kept.skills == self._skills.revision
+        )
 
     def plan(self, name: str, side: SideName, tools: Mapping[str, Tool]) -> Plan:
-        revision = self._revision
+        definitions, skills = self._catalog.revision, self._skills.revision
         kept = self._plans.get((name, side))
-        if kept is not None and kept.revision == revision and kept.tools is tools:
+        if (
+            kept is not None
+            and kept.tools is tools
+            and kept.definitions == definitions
+            and kept.skills == skills
+        ):
             return kept.plan
         plan = self._made(name, side, tools, USUAL)
-        self._plans[name, side] = _Kept(revision=revision, tools=tools, plan=plan)
+        self._plans[name, side] = _Kept(
+            definitions=definitions, skills=skills, tools=tools, plan=plan
+        )
         return plan
 
     def plan_for(self, usual: Plan, side: SideName, tools: Mapping[str, Tool], case: Case) -> Plan:

@@ -1,8 +1,9 @@
 """Keeps the agents' folders in step with the store, in a thread of its own.
 
 The store's listener only notes which agents changed. Rounds write them: each agent a few times a
-second at most, each within a second of its commit. `mirror.json` remembers the cursor up to which
-everything is on disk, so that a start looks only at what changed since.
+second at most, each within a second of its commit, or within two while very many change at once:
+the time is the agents' then. `mirror.json` remembers the cursor up to which everything is on disk,
+so that a start looks only at what changed since.
 """
 
 import asyncio
@@ -52,6 +53,8 @@ logger = logging.getLogger(__name__)
 
 _SHORTEST_PAUSE = 0.2
 _LONGEST_PAUSE = 0.7
+_BUSY_PAUSE = 1.6  # when a round takes long: writing must not slow down what is written about
+_BUSY_SECONDS = 0.05
 _FEW = 8  # agents whose files are synced one by one; more share one sync
 _CHUNK = 512
 _LAST_SECONDS = 3.0  # of writing after a stop; what is left then is caught up with
@@ -174,7 +177,7 @@ class Mirror:
                 else:
                     self._deleted.discard(change.agent_id)
                     self._changed.add(change.agent_id)
-                self._noted = max(self._noted, change.cursor)
+            self._noted = max(self._noted, changes[-1].cursor)
         self._wake.set()
 
     def _note_schedules(self, _: OwnerId) -> None:
@@ -204,9 +207,8 @@ class Mirror:
                 if is_last:
                     return
                 spent = time.monotonic() - started
-                pause = min(max(_SHORTEST_PAUSE, 10 * spent), _LONGEST_PAUSE)
                 if not self._is_stopping:
-                    self._sleep(pause)
+                    self._sleep(_pause_after(spent))
         finally:
             reader.close()
 
@@ -368,6 +370,13 @@ class Mirror:
         path = str(self._data / "mirror.json")
         write_spare(path, msgspec.json.encode(file) + b"\n")
         put_in_place(path)
+
+
+def _pause_after(spent: float) -> float:
+    """How long to rest after a round that took so many seconds."""
+    if spent >= _BUSY_SECONDS:
+        return _BUSY_PAUSE
+    return min(max(_SHORTEST_PAUSE, 10 * spent), _LONGEST_PAUSE)
 
 
 def _lacks_descriptor(folder: str, stored: StoredAgent, *, is_first: bool) -> bool:

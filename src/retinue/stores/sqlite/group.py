@@ -208,7 +208,8 @@ class Group:
         commit = operation.commit
         entry = self._checks.existing(commit.agent_id)
         self._checks.commit(entry, commit)
-        draft, receipts = Draft(entry), list[Receipt]()
+        draft = Draft(entry)
+        receipts: list[Receipt] = []
         if commit.begins is not None and operation.begun is not None:
             receipts.append(self._begin(draft, commit.begins, operation.begun))
             if receipts[0].is_repeat:

@@ -1,6 +1,6 @@
 """A descriptor that changes: only a permanent agent's does, and its name is its identity."""
 
-from collections.abc import Iterator
+from collections.abc import Sequence
 
 from retinue.agents.descriptor import Descriptor, encode_descriptor, identity_of
 from retinue.errors import ConflictError, TerminatedError
@@ -30,10 +30,14 @@ def redescribe(warm: WarmAgents, batch: Batch, entry: Entry, descriptor: Descrip
     batch.statements.append(("redescribe", row))
 
 
-def redescribed(warm: WarmAgents, batch: Batch, commit: Commit) -> Iterator[Entry]:
+def redescribed(warm: WarmAgents, batch: Batch, commit: Commit) -> Sequence[Entry]:
     """Replace the descriptors of a commit that was checked; gives whom it changed."""
+    if not commit.redescribed:
+        return ()
+    changed: list[Entry] = []
     for new in commit.redescribed:
         entry = warm.get(new.agent_id)
         assert entry is not None  # it was checked
         redescribe(warm, batch, entry, new.descriptor)
-        yield entry
+        changed.append(entry)
+    return changed
