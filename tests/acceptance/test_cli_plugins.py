@@ -162,3 +162,4 @@ def test_packing_tells_that_a_plugin_stays_behind(project: Path) -> None:
     assert done.code == 0, done.err
     told = "plugins/bookmarks.py: plugins are not packed, so there will be no bookmarks_add"
     assert f"{told}, bookmarks_find" in done.out + done.err
+    assert "built-in tools" not in done.out

@@ -31,6 +31,8 @@ class Graph:
     python_files: set[str] = field(default_factory=set[str])
     server_tools: set[str] = field(default_factory=set[str])
     builtin_tools: set[str] = field(default_factory=set[str])
+    operations: set[str] = field(default_factory=set[str])
+    """of the project's plugins, which stay there"""
     models: set[str] = field(default_factory=set[str])
     scripts: set[str] = field(default_factory=set[str])
     variables: set[str] = field(default_factory=set[str])
@@ -146,6 +148,8 @@ class _Walk:
         tool = self.project.tools.get(name)
         if name.startswith(MCP_PREFIX) and (tool is None or tool.source.startswith("mcp:")):
             self.graph.server_tools.add(name)
+        elif tool is not None and _is_operation(tool):
+            self.graph.operations.add(name)
         elif tool is None or tool.source != "project":
             self.graph.builtin_tools.add(name)
         elif (f"tool {name}", given) not in self.seen:
@@ -191,5 +195,8 @@ class _Walk:
 
 def _is_own(tool: Tool) -> bool:
     """Whether the project has it written down: in tools/, or in a plugin, which stays there."""
-    is_operation = tool.source.startswith("plugin:") and bool(tool.file)
-    return tool.source == "project" or is_operation
+    return tool.source == "project" or _is_operation(tool)
+
+
+def _is_operation(tool: Tool) -> bool:
+    return tool.source.startswith("plugin:") and bool(tool.file)

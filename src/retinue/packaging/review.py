@@ -47,8 +47,8 @@ def warnings(project: Project, graph: Graph, files: Mapping[str, bytes]) -> Iter
         for key in sorted(env):
             if _SECRET_NAME.search(key):
                 yield f"{folder}: the env of {name!r} has a value for {key}, which is packed"
-    operations = [project.tools[name] for name in graph.builtin_tools if name in project.tools]
-    for file in sorted({tool.file for tool in operations if tool.file}):
+    operations = [project.tools[name] for name in graph.operations]
+    for file in sorted({tool.file for tool in operations}):
         names = sorted(tool.name for tool in operations if tool.file == file)
         yield f"{file}: plugins are not packed, so there will be no {', '.join(names)}"
     places = {str(project.directory.resolve()), str(Path.home())} - {"/"}
