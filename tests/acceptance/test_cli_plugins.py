@@ -138,11 +138,14 @@ def test_who_is_left_without_an_answer_is_not_told_to_do_it_again(project: Path)
 
 
 SHOP = """\
+from typing import Annotated
+
+from pydantic import Field
 from retinue import OperationContext, define_plugin, operation
 
 @operation
-def order(ctx: OperationContext) -> int:
-    return len(ctx.env("SHOP_KEY"))
+def order(ctx: OperationContext, count: Annotated[int, Field(le=5)] = 1) -> int:
+    return count * len(ctx.env("SHOP_KEY"))
 
 plugin = define_plugin(id="shop", operations=[order])
 """
@@ -155,6 +158,9 @@ def test_an_operation_reads_variables_without_a_server_too(project: Path) -> Non
     assert "this needs a value for SHOP_KEY: set it for your account (`retinue env" in missing.err
     assert retinue("env", "set", "SHOP_KEY", project=project, stdin="sesame\n").code == 0
     assert look("shop", "order", project=project).out == "6\n"
+    too_many = look("shop", "order", "--count", "6", project=project)
+    assert too_many.code == 2
+    assert "'count': Input should be less than or equal to 5" in too_many.err
 
 
 def test_packing_tells_that_a_plugin_stays_behind(project: Path) -> None:

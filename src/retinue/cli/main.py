@@ -181,7 +181,7 @@ def _invoke(name: str, arguments: list[str]) -> int:
 
 def _invoke_plugin(name: str, arguments: list[str]) -> int:
     """Run an operation of a plugin, whose commands nobody knows before the project is read."""
-    from retinue.plugins.command_line import CommandLineError
+    from retinue.plugins.command_line import UNFIT, CommandLineError
 
     try:
         from retinue.cli.operations import run_plugin
@@ -196,7 +196,8 @@ def _invoke_plugin(name: str, arguments: list[str]) -> int:
     except BrokenPipeError:
         raise
     except Exception as error:  # noqa: BLE001  (the outermost boundary: every failure gets words)
-        return _report(error, arguments)
+        code = _report(error, arguments)
+        return USAGE if getattr(error, "code", "") == UNFIT else code
     if isinstance(done, int):
         return done
     return _fail_usage("\n".join([_unknown_command(name), *done]), arguments)

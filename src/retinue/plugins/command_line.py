@@ -16,6 +16,10 @@ _TAKEN = frozenset({"help", "h", "json", "dir", "debug", "as-agent", "idempotenc
 _SCALARS: Mapping[str, Callable[[str], Any]] = {"string": str, "integer": int, "number": float}
 _TYPING = frozenset({"type", "anyOf", "oneOf", "allOf", "enum", "const"})
 _MARK = "argument:"
+
+UNFIT = "invalid_arguments"
+"""The code of an error that tells which arguments do not fit: the command line is wrong."""
+
 _OPTION = re.compile(r"-h|--([a-z][a-z0-9-]*)?")
 
 
@@ -148,8 +152,8 @@ def flag_of(name: str) -> str:
 
 def written(value: Any, *, is_json: bool) -> str:
     """A result as it is printed: text as it is, and JSON for people or for programs."""
-    if isinstance(value, str) and not is_json:
-        return value
+    if not is_json and (value is None or isinstance(value, str)):
+        return "Done." if value is None else value
     return json.dumps(value, ensure_ascii=False, indent=None if is_json else 2)
 
 

@@ -13,7 +13,14 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from retinue.plugins.command_line import CommandLineError, Parsed, parse, parser_of, written
+from retinue.plugins.command_line import (
+    UNFIT,
+    CommandLineError,
+    Parsed,
+    parse,
+    parser_of,
+    written,
+)
 
 SOCKET_VARIABLE = "RETINUE_SKILL_SOCKET"
 TOKEN_VARIABLE = "RETINUE_SKILL_TOKEN"
@@ -54,7 +61,9 @@ def main(described: Path, arguments: Sequence[str]) -> int:
         return _fail(FAILED, f"no answer, so whether it took effect is unknown: {error}")
     if status != http.HTTPStatus.OK:
         error = answer.get("error", {})
-        return _fail(REFUSED, f"{error.get('message', status)} ({error.get('code', status)})")
+        code = error.get("code", status)
+        exit_code = USAGE if code == UNFIT else REFUSED
+        return _fail(exit_code, f"{error.get('message', status)} ({code})")
     sys.stdout.write(written(answer["result"], is_json=parsed.options["json"]) + "\n")
     return DONE
 

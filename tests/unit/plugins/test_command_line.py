@@ -140,5 +140,6 @@ def test_documentation_says_the_same() -> None:
 def test_results_are_printed_as_text_or_as_json() -> None:
     assert written("Ä", is_json=False) == "Ä"
     assert written("Ä", is_json=True) == '"Ä"'
+    assert (written(None, is_json=False), written(None, is_json=True)) == ("Done.", "null")
     assert written({"a": [1]}, is_json=True) == '{"a": [1]}'
     assert written({"a": [1]}, is_json=False) == '{\n  "a": [\n    1\n  ]\n}'
