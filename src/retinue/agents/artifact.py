@@ -2,13 +2,15 @@
 
 import unicodedata
 from datetime import datetime
-from typing import Literal, NewType
+from typing import Annotated, Literal, NewType
 
-from msgspec import Struct
+from msgspec import Meta, Struct
 
 ArtifactId = NewType("ArtifactId", str)
 ArtifactKind = Literal["list", "item", "note", "view"]
 FieldType = Literal["text", "number", "date", "time", "datetime", "select", "checkbox"]
+Moment = Annotated[datetime, Meta(tz=True)]
+"""Never without its offset: moments that have none cannot be compared with others."""
 FieldValue = str | float | bool
 """A value of a custom field: text also for dates and times, as `2026-11-20` or `18:30`."""
 
@@ -26,8 +28,8 @@ class _Artifact(
     Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True, tag_field="kind"
 ):
     id: ArtifactId
-    created_at: datetime
-    updated_at: datetime
+    created_at: Moment
+    updated_at: Moment
     tags: tuple[str, ...] = ()
 
 
@@ -47,8 +49,8 @@ class ListItem(_Artifact, frozen=True, kw_only=True, tag="item"):
     url: str = ""
     notes: str = ""
     custom: dict[str, FieldValue] = {}
-    completed_at: datetime | None = None  # None = not completed
-    touched_at: datetime | None = None  # last looked through; no change of the item
+    completed_at: Moment | None = None  # None = not completed
+    touched_at: Moment | None = None  # last looked through; no change of the item
 
 
 class Note(_Artifact, frozen=True, kw_only=True, tag="note"):

@@ -8,7 +8,7 @@ import msgspec
 import pytest
 from msgspec.structs import replace
 
-from retinue.agents.artifact import Artifact, ArtifactId, View
+from retinue.agents.artifact import Artifact, ArtifactId, Note, View
 from retinue.errors import ConflictError
 from retinue.ids import LOCAL_OWNER, OwnerId
 from retinue.stores.artifact_port import Put, Removal, Search
@@ -159,6 +159,130 @@ async def test_a_damaged_file_costs_only_itself_and_is_kept(home: Home) -> None:
     assert "groceries.json" in problem and "kept as" in problem
     assert [one.id for one in await everything(store)] == ["n1", "v1"]
     assert (folder / "lists" / "groceries.json.aside").read_text() == "{"
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        "---\njust words\n---\ntext",
+        "---\n- a\n- list\n---\ntext",
+        "---\n---\ntext",
+        "---\nkind: note\nid: n1\ntitle: x\nversion: [1]\n---\n",
+        "---\nkind: note\nid: n1\ntitle: x\nversion: 99999999999999999999\n---\n",
+        "---\nkind: note\nid: n1\ntitle: x\ncreatedAt: 2026-11-16T10:00:00\n"
+        "updatedAt: 2026-11-16T10:00:00\n---\n",
+        "---\n" + "{a: " * 3_000 + "\n---\n",
+    ],
+)
+async def test_front_matter_that_somebody_broke_costs_only_its_note(
+    home: Home, content: str
+) -> None:
+    await filled(home.store)
+    await home.close()
+    note = owner_folder(home.data, LOCAL_OWNER) / "notes" / "n1.md"
+    note.write_text(content)
+    await home.open()
+    store = await home.again()
+    assert home.report is not None
+    (problem,) = home.report.problems
+    assert "n1.md cannot be read" in problem
+    assert note.with_name("n1.md.aside").read_text() == content
+    assert [one.id for one in await everything(store)] == ["groceries", "i1", "i2", "i3", "v1"]
+
+
+async def test_a_note_that_was_edited_by_hand_comes_back_as_it_was_written(home: Home) -> None:
+    await put(home.store.artifacts, a_note("n1", "Plan", "short"))
+    await home.close()
+    note = owner_folder(home.data, LOCAL_OWNER) / "notes" / "n1.md"
+    note.write_text(note.read_text().replace("title: Plan", "title: 2026") + "\nand more")
+    await home.open()
+    store = await home.again()
+    (found,) = await everything(store)
+    assert isinstance(found, Note)
+    assert (found.title, found.content) == ("2026", "short\nand more")
+
+
+async def test_of_two_files_that_claim_one_name_or_id_none_is_lost(home: Home) -> None:
+    await filled(home.store)
+    await put(home.store.artifacts, a_note("n2", "Other", "mine"))
+    await home.close()
+    folder = owner_folder(home.data, LOCAL_OWNER)
+    note, groceries = folder / "notes" / "n2.md", folder / "lists" / "groceries.json"
+    note.write_text(note.read_text().replace("title: Other", "title: 'plan: YES # no'"))
+    copied = groceries.read_text().replace('"groceries"', '"later"').replace("Groceries", "Later")
+    (folder / "lists" / "later.json").write_text(copied)
+    await home.open()
+    store = await home.again()
+    assert home.report is not None
+    told = "\n".join(home.report.problems)
+    assert "n2.md cannot be read (what it holds is in n1.md too" in told
+    assert "later.json cannot be read (what it holds is in groceries.json too" in told
+    assert "mine" in (folder / "notes" / "n2.md.aside").read_text()
+    assert (folder / "lists" / "later.json.aside").read_text() == copied
+    assert await order(store.artifacts) == ["i1", "i2", "i3"]
+
+
+async def test_what_was_kept_aside_once_stays_when_it_happens_again(home: Home) -> None:
+    folder = owner_folder(home.data, LOCAL_OWNER) / "notes"
+    for content in ("first", "second"):
+        await put(home.store.artifacts, a_note("n1", content))
+        await home.close()
+        (folder / "n1.md").write_text(content)
+        await home.open()
+        await home.again()
+    assert (folder / "n1.md.aside").read_text() == "first"
+    assert (folder / "n1.md.aside2").read_text() == "second"
+
+
+async def test_a_change_that_says_nothing_is_left_out_of_the_log(home: Home) -> None:
+    await filled(home.store)
+    await home.close()
+    log = owner_folder(home.data, LOCAL_OWNER) / "changes.jsonl"
+    line = msgspec.json.decode(log.read_bytes().splitlines()[-1])
+    for edits in ([], [{}]):
+        with log.open("ab") as file:
+            file.write(msgspec.json.encode(line | {"id": f"h{len(edits)}", "edits": edits}) + b"\n")
+    await home.open()
+    store = await home.again()
+    assert home.report is not None and home.report.problems == []
+    assert len(await everything(store)) == 6
+
+
+async def test_an_archive_with_a_name_that_is_taken_is_refused_as_a_whole(
+    home: Home, tmp_path: Path
+) -> None:
+    await filled(home.store)
+    archive = tmp_path / "all.tar.gz"
+    await export_to(archive, home.store, home.data, [])
+    other = Home(tmp_path / "other")
+    store = await other.open()
+    try:
+        await put(store.artifacts, a_note("mine", "Plan: yes # no", "another"))
+        with pytest.raises(ConflictError, match="Plan: yes # no"):
+            await import_from(archive, store, other.data, owner=None)
+        assert [one.id for one in await everything(store)] == ["mine"]
+    finally:
+        await other.close()
+
+
+async def test_items_of_an_archive_find_their_place_among_those_that_are_there(
+    home: Home, tmp_path: Path
+) -> None:
+    await put(home.store.artifacts, a_list())
+    await add(home.store.artifacts, "i1", "i2")
+    archive = tmp_path / "all.tar.gz"
+    await export_to(archive, home.store, home.data, [])
+    other = Home(tmp_path / "other")
+    store = await other.open()
+    try:
+        await put(store.artifacts, a_list())
+        await add(store.artifacts, "mine", "too")
+        await import_from(archive, store, other.data, owner=None)
+        items = await store.artifacts.items(LOCAL_OWNER, GROCERIES)
+        assert [one.position for one in items] == [0, 1, 2, 3]
+        assert {one.artifact.id for one in items} == {"i1", "i2", "mine", "too"}
+    finally:
+        await other.close()
 
 
 async def test_an_archive_carries_everything_to_another_owner(home: Home, tmp_path: Path) -> None:

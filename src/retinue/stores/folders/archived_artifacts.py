@@ -6,6 +6,7 @@ from pathlib import Path
 import msgspec
 from msgspec.structs import replace
 
+from retinue.agents.artifact import kind_of, name_of
 from retinue.errors import ConflictError, UsageError
 from retinue.ids import OwnerId
 from retinue.stores.artifact_port import ArtifactStore, KeptArtifacts
@@ -53,6 +54,10 @@ async def _refuse_others(path: Path, store: ArtifactStore, kept: KeptArtifacts) 
         here = await store.get(kept.owner, one.artifact.id)
         if here is not None and here.artifact != one.artifact:
             known.append(one.artifact.id)
+        elif here is None and one.list_id is None:
+            kind, name = kind_of(one.artifact), name_of(one.artifact)
+            if await store.named(kept.owner, kind, name):
+                known.append(name)
     if known:
         shown = ", ".join(known[:20])
         raise ConflictError(

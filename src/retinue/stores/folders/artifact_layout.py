@@ -9,7 +9,7 @@ artifacts/<owner>/changes.jsonl      the last changes, one a line: what undoing 
 import re
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 from urllib.parse import quote, unquote
 
 import msgspec
@@ -17,7 +17,7 @@ import yaml
 from msgspec import Struct
 from msgspec.structs import replace
 
-from retinue.agents.artifact import Note
+from retinue.agents.artifact import ListItem, Note, folded, kind_of, name_of
 from retinue.ids import OwnerId
 from retinue.stores.artifact_port import ArtifactChange, KeptArtifacts, StoredArtifact
 
@@ -28,6 +28,7 @@ KEPT_CHANGES = 200
 
 _ID = re.compile(r"[a-z0-9][a-z0-9-]{0,79}")
 _FENCE = b"---\n"
+_LARGEST = 1 << 53
 
 
 class _ListFile(Struct, kw_only=True):
@@ -92,11 +93,17 @@ def read_owner_folder(folder: Path, owner: OwnerId) -> tuple[KeptArtifacts, list
     """Read everything of one owner; what cannot be read is told, by file and reason."""
     found: list[StoredArtifact] = []
     problems: list[tuple[Path, str]] = []
+    taken: dict[object, Path] = {}
     for path in artifact_files(folder):
         try:
-            found += _read(path)
+            read = _read(path)
+            _claim(read, path, taken)
         except (OSError, ValueError, msgspec.MsgspecError, yaml.YAMLError) as error:
             problems.append((path, f"{path} cannot be read ({error})"))
+        except (TypeError, RecursionError) as error:
+            problems.append((path, f"{path} cannot be read ({type(error).__name__})"))
+        else:
+            found += read
     kept = KeptArtifacts(owner=owner, artifacts=found, changes=_read_changes(folder, owner))
     return kept, problems
 
@@ -123,16 +130,40 @@ def _read(path: Path) -> list[StoredArtifact]:
             found = [_read_note(content)]
         case _:
             found = [_views.decode(content)]
-    if found[0].artifact.id != path.stem:
-        raise ValueError(f"it holds {found[0].artifact.id!r}")
+    first, *items = found
+    if first.artifact.id != path.stem:
+        raise ValueError(f"it holds {first.artifact.id!r}")
+    if FOLDERS.get(kind_of(first.artifact)) != path.parent.name:
+        raise ValueError(f"it holds a {kind_of(first.artifact)}")
+    if not all(isinstance(one.artifact, ListItem) for one in items):
+        raise ValueError("it holds something that is no item")
+    if not all(0 < one.version < _LARGEST for one in found):
+        raise ValueError("it holds a version that is none")
     return found
+
+
+def _claim(read: Sequence[StoredArtifact], path: Path, taken: dict[object, Path]) -> None:
+    """Refuse a file with an id or a name that another one has: one of them would be lost."""
+    first = read[0].artifact
+    claims: list[object] = [one.artifact.id for one in read]
+    claims.append((kind_of(first), folded(name_of(first))))
+    if len({*claims}) < len(claims):
+        raise ValueError("two of its items have the same id")
+    for claim in claims:
+        if claim in taken:
+            raise ValueError(f"what it holds is in {taken[claim].name} too, by id or by name")
+    taken.update(dict.fromkeys(claims, path))
 
 
 def _read_note(content: bytes) -> StoredArtifact:
     head, fence, text = content.removeprefix(_FENCE).partition(b"\n" + _FENCE)
     if not content.startswith(_FENCE) or not fence:
         raise ValueError("it has no front matter between lines of ---")
-    front: dict[str, Any] = yaml.safe_load(head)
+    # Every value as it is written: a title may look like a number, a day or a yes.
+    front: Any = yaml.load(head, Loader=yaml.BaseLoader)
+    if not isinstance(front, dict):
+        raise ValueError("its front matter has no names and values")
+    front = cast("dict[str, Any]", front)
     version = int(front.pop("version", 1))
     note = msgspec.convert(front | {"content": text.decode()}, Note)
     return StoredArtifact(artifact=note, version=version)
@@ -149,6 +180,8 @@ def _read_changes(folder: Path, owner: OwnerId) -> list[ArtifactChange]:
         try:
             change = _changes.decode(line)
         except (msgspec.MsgspecError, UnicodeDecodeError):
+            continue
+        if not change.edits or not all(edit.before or edit.after for edit in change.edits):
             continue
         found[change.id] = replace(change, owner=owner)
         if change.undoes in found:

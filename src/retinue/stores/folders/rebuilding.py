@@ -5,6 +5,7 @@ import time
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from itertools import count
 from pathlib import Path
 from typing import Protocol
 
@@ -185,6 +186,10 @@ async def _restore_artifacts(store: WholeStore, data_dir: Path) -> list[str]:
 def _put_aside(path: Path, error: StoreDamagedError | str) -> str:
     """Keep an unreadable file: the mirror writes it anew, and nothing may be lost by that."""
     aside = path.with_name(f"{path.name}.aside")
+    for number in count(2):
+        if not aside.exists():
+            break
+        aside = path.with_name(f"{path.name}.aside{number}")
     path.replace(aside)
     return f"{error}; it is kept as {aside.name}"
 

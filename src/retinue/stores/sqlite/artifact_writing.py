@@ -102,6 +102,7 @@ class KnownArtifacts:
         """Put everything of an owner back; what is there already stays."""
         for stored in kept.artifacts:
             batch.statements.append(("restore_artifact", artifact_row(kept.owner, stored)))
+        batch.statements.append(("close_all_gaps", (kept.owner,)))
         for change in kept.changes:
             row = (*_change_row(change), change.number or None, change.undone_by)
             batch.statements.append(("restore_artifact_change", row))

@@ -78,6 +78,13 @@ WHERE owner = ?1 AND kind = 'item' AND list = ?2 AND position >= ?3;
 UPDATE artifacts SET position = position - 1
 WHERE owner = ?1 AND kind = 'item' AND list = ?2 AND position > ?3;
 
+-- name: close_all_gaps
+UPDATE artifacts SET position = placed.position FROM (
+    SELECT number, row_number() OVER (PARTITION BY list ORDER BY position, number) - 1 AS position
+    FROM artifacts WHERE owner = ?1 AND kind = 'item'
+) AS placed
+WHERE artifacts.number = placed.number AND artifacts.position <> placed.position;
+
 -- name: insert_artifact_change
 INSERT INTO artifact_changes (id, owner, area, subject, list, key, is_undo, body)
 VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8);
