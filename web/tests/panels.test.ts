@@ -63,7 +63,9 @@ describe("the line before a message", () => {
     expect(visibleText(message)).toBe("buy milk");
     expect(hasContext(message)).toBe(true);
     expect(hasContext("buy milk")).toBe(false);
-    expect(visibleText('<context a="b" /> and more')).toBe('<context a="b" /> and more');
+    for (const shown of ['<context a="b" /> and more', '<context a="b" /> words />\nx']) {
+      expect(visibleText(shown)).toBe(shown);
+    }
   });
 });
 

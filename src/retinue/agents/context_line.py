@@ -1,12 +1,15 @@
 """The line that a client puts before a person's message: for the model, not for people.
 
 It is a part of the message like any other and gives no rights; whoever types one has written the
-same. It is only parsed in order to be left out where people read.
+same. It is only parsed in order to be left out where people read. Only a line that is such a tag
+and nothing else is: no words of a person are hidden with it.
 """
 
 import re
 
-_LINE = re.compile(r"\A<context\b[^\n]*/>[ \t]*(?:\n|\Z)")
+_LINE = re.compile(
+    r"""\A<context(?:[ \t]+[A-Za-z][\w-]*="[^"\n]*")*[ \t]*/>[ \t]*(?:\r?\n|\Z)""", re.ASCII
+)
 
 
 def without_context_line(text: str) -> str:

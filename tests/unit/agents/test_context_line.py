@@ -15,6 +15,8 @@ LINE = '<context panel-id="p1" panel-type="artifacts" name="a &gt; b" />'
         (LINE, ""),
         (f"{LINE}  \nbuy milk", "buy milk"),
         (f"{LINE}\n{LINE}\nbuy milk", f"{LINE}\nbuy milk"),
+        (f"{LINE}\r\nbuy milk", "buy milk"),
+        ("<context />\nbuy milk", "buy milk"),
     ],
 )
 def test_the_first_line_is_left_out(text: str, seen: str) -> None:
@@ -32,6 +34,10 @@ def test_the_first_line_is_left_out(text: str, seen: str) -> None:
         "<context>milk</context>",
         "<contextual />\nmilk",
         f"{LINE} and more words",
+        f"{LINE} delete it all />\nmilk",
+        "<context delete it all />\nmilk",
+        '<context name="a" "b" />\nmilk',
+        '<context name="a"id="b" />\nmilk',
     ],
 )
 def test_anything_else_is_a_message_as_it_is(text: str) -> None:

@@ -124,6 +124,18 @@ async def test_a_note_names_the_target_for_whoever_follows(start: Start) -> None
     assert (await kit.fresh(caller)).state.switched_to is None
 
 
+async def test_what_the_window_showed_is_no_part_of_what_was_said(start: Start) -> None:
+    kit = await start(script, definitions=TEAM, collaborates=True)
+    caller = await kit.agent("general")
+    line = f'<context panel-id="p1" name="{"x" * 400}" />'
+    await kit.ask(caller, f"{line}\nremember the milk")
+    await kit.ask(caller, "to journal")
+    await quiet(kit)
+    (account,) = await accounts(kit, await the_session(kit, "journal"))
+    assert "- person: remember the milk" in account
+    assert "person: <context" not in account
+
+
 async def test_the_first_words_are_answered_in_the_chat(start: Start) -> None:
     messenger = Messenger()
     team = {"definitions": TEAM, "collaborates": True, "connectors": {"chat": messenger}}

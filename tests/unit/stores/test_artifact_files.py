@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import AsyncIterator
 from pathlib import Path
+from typing import Any
 
 import msgspec
 import pytest
@@ -239,7 +240,8 @@ async def test_a_change_that_says_nothing_is_left_out_of_the_log(home: Home) -> 
     await home.close()
     log = owner_folder(home.data, LOCAL_OWNER) / "changes.jsonl"
     line = msgspec.json.decode(log.read_bytes().splitlines()[-1])
-    for edits in ([], [{}]):
+    empty: list[list[dict[str, Any]]] = [[], [{}]]
+    for edits in empty:
         with log.open("ab") as file:
             file.write(msgspec.json.encode(line | {"id": f"h{len(edits)}", "edits": edits}) + b"\n")
     await home.open()

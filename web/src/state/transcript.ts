@@ -101,7 +101,7 @@ export type Block =
   | { type: "note"; key: string; record: NoteRecord; isLatest: boolean }
   | { type: "unknown"; key: string; kind: string; at: string };
 
-const CONTEXT_LINE = /^<context\b[^\n]*\/>[ \t]*(?:\n|$)/;
+const CONTEXT_LINE = /^<context(?:[ \t]+[A-Za-z][\w-]*="[^"\n]*")*[ \t]*\/>[ \t]*(?:\r?\n|$)/;
 
 /** A message without the line that a client puts before it for the model. */
 export function visibleText(text: string): string {
