@@ -91,6 +91,9 @@ def test_a_list_has_fields_of_its_own_and_is_filtered_with_errors_in_their_place
     query.fill("pages > > 400")
     expect(query).to_have_attribute("aria-invalid", "true")
     expect(side.locator("mark")).to_have_text(">")
+    query.fill("😀😀 pages > > 400")
+    expect(side.locator("code")).to_contain_text("😀")
+    expect(side.locator("mark")).to_have_text(">")
     query.fill("")
     expect(items).to_have_count(2)
 

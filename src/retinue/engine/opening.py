@@ -116,7 +116,8 @@ class WindowOpener:
             came = self._came
             known = self._windows.by_activity(ctx.owner)
             seconds = self._windows.seconds_to_come_back()
-            if seconds <= 0 or _talking(known, family) is not None:
+            is_there = _talking(known, family) is not None if family else bool(known)
+            if seconds <= 0 or is_there:
                 return _chosen(known, wish, family)
             try:
                 async with asyncio.timeout(seconds):

@@ -142,6 +142,7 @@ async def test_right_after_a_crash_the_window_with_the_conversation_is_waited_fo
     desktop = Desktop(kit.store, clock)
     desktop.windows.expect_back()
     desktop.windows.show(LOCAL_OWNER, "other", talking_to("b"))
+    assert (await desktop.show(key="of the person")).window_id == "other"
     call = asyncio.create_task(desktop.show(agent_id=agent.id))
     await asyncio.sleep(0)
     desktop.windows.show(LOCAL_OWNER, "talks", talking_to(agent.id))

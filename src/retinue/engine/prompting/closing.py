@@ -10,7 +10,7 @@ from retinue.engine.prompting.sections import Section, joined
 from retinue.engine.prompting.words import name_line
 
 MOST_ITEMS = 50  # of each type
-MOST_PANELS = 20
+MOST_PANELS = 20  # of all windows
 _HEADINGS = {"list": "Lists", "note": "Notes", "view": "Views"}
 
 
@@ -38,15 +38,16 @@ def items_now(groups: Sequence[ItemGroup]) -> Section | None:
 def panels_now(windows: Mapping[str, Inventory]) -> Section | None:
     """The panels that are open, without the chats: these are what the person talks in."""
     lines: list[str] = []
+    left, hidden = MOST_PANELS, 0
     for window_id, inventory in windows.items():
         panels = [panel for panel in inventory.panels if not panel.is_chat]
-        if not panels:
-            continue
-        if len(windows) > 1:
+        shown = panels[:left]
+        left, hidden = left - len(shown), hidden + len(panels) - len(shown)
+        if shown and len(windows) > 1:
             lines.append(f"Window {name_line(window_id)}:")
-        lines += [_panel_line(panel, inventory) for panel in panels[:MOST_PANELS]]
-        if len(panels) > MOST_PANELS:
-            lines.append(f"and {len(panels) - MOST_PANELS} more")
+        lines += [_panel_line(panel, inventory) for panel in shown]
+    if hidden:
+        lines.append(f"and {hidden} more")
     return Section("panels", "\n".join(["Artifacts Panels:", *lines])) if lines else None
 
 

@@ -32,7 +32,7 @@ _DAY_LENGTH = len("2026-11-20")
 def title_of(text: str, what: str = "title") -> str:
     """Take a title: one line, and not empty."""
     line = " ".join(clean_text(text).split())
-    if not line:
+    if not any(letter.isprintable() for letter in line.replace(" ", "")):
         raise UsageError(f"{what} must not be empty", details={"field": what})
     return bounded(line, LONGEST_TITLE, what)
 
@@ -64,7 +64,7 @@ def url_of(text: str) -> str:
 def tags_of(tags: Iterable[str]) -> tuple[str, ...]:
     """Take tags: trimmed, in small letters, each once."""
     found = dict.fromkeys(" ".join(clean_text(tag).split()).lower() for tag in tags)
-    found.pop("", None)
+    found = {tag: None for tag in found if any(map(str.isprintable, tag.replace(" ", "")))}
     if len(found) > MOST_TAGS:
         raise UsageError(f"there may be {MOST_TAGS} tags at most", details={"field": "tags"})
     for tag in found:

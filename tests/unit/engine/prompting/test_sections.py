@@ -2,7 +2,7 @@
 
 from retinue.agents.listed import ItemEntry, ItemGroup, SkillEntry
 from retinue.agents.panel import Inventory, Panel
-from retinue.engine.prompting.closing import MOST_ITEMS, items_now, panels_now
+from retinue.engine.prompting.closing import MOST_ITEMS, MOST_PANELS, items_now, panels_now
 from retinue.engine.prompting.sections import skills_section
 from retinue.engine.prompting.words import name_line, one_line
 from retinue.ids import LOCAL_OWNER, OwnerId
@@ -192,6 +192,21 @@ def test_a_skill_is_told_by_the_whole_of_its_description() -> None:
     long = f"{'Use it for letters. ' * 50}Never for anything else."
     skill = SkillEntry(name="letters", description=long, file="/skills/letters/SKILL.md")
     assert long in skills_section([skill]).text
+
+
+def test_however_many_windows_tell_of_panels_a_prompt_lists_a_few() -> None:
+    full = Inventory(
+        panels=[
+            Panel(panel_id=f"p{n}", panel_type="x", context={"type": "x" * 999, "id": n})
+            for n in range(64)
+        ]
+    )
+    section = panels_now({f"w{number}": full for number in range(32)})
+    assert section is not None
+    lines = section.text.splitlines()
+    assert lines[:2] == ["Artifacts Panels:", "Window w0:"]
+    assert lines[-1] == f"and {32 * 64 - MOST_PANELS} more"
+    assert len(lines) == MOST_PANELS + 3
 
 
 def test_panels_are_told_by_window_without_the_chats() -> None:

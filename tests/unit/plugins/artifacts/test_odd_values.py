@@ -146,3 +146,13 @@ async def test_a_part_that_overlaps_itself_is_not_the_only_one(call: Caller) -> 
     await call("notes_create", title="Song", content="lalala")
     with pytest.raises(UsageError, match="occurs 2 times"):
         await call("notes_edit", note="song", old="lala", new="li")
+
+
+async def test_a_name_that_nobody_could_see_is_refused(call: Caller) -> None:
+    for nothing in ("", " \n\t", "\u200b\u2060", "\u00ad"):
+        with pytest.raises(UsageError, match="must not be empty"):
+            await call("notes_create", title=nothing)
+    made = await call(
+        "notes_create", title="Family \U0001f468\u200d\U0001f469", tags=["\u200b", "a"]
+    )
+    assert made["note"]["tags"] == ["a"]
