@@ -197,6 +197,7 @@ async def _assembled(
         environment=_environment(settings, store),
         plugins=plugins,
         skills=skills.shelf,
+        servers=mcp.servers,
         connectors=extras.connectors,
         windows=windows,
     )

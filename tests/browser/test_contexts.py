@@ -54,6 +54,20 @@ def test_the_page_fits_a_phone(visit: Visit, house: House, theme: str) -> None:
     assert window.trouble == []
 
 
+def test_the_palette_opens_the_context_of_any_conversation(visit: Visit, house: House) -> None:
+    agent_id = house.begin("assistant", "Looked into from afar")
+    house.say(agent_id, "hello")
+    page = visit("/#/system").page
+    expect(page.get_by_role("heading", name="Health")).to_be_visible()
+    page.keyboard.press("Control+k")
+    page.get_by_role("combobox").fill("context afar")
+    expect(page.get_by_role("option").first).to_contain_text("Context of “Looked into from afar”")
+    page.keyboard.press("Enter")
+    expect(page.get_by_role("main")).to_contain_text("What the model of Looked into from afar")
+    page.keyboard.press("Control+k")
+    expect(page.get_by_role("option").first).to_have_text("Open the conversation")
+
+
 def test_a_page_about_nobody_says_so(visit: Visit) -> None:
     window = visit(f"/#/context/{'a' * 24}")
     expect(window.page.get_by_role("alert")).to_contain_text("no agent")

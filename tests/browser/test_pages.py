@@ -72,3 +72,44 @@ def test_another_agent_is_chosen_in_the_head_of_a_conversation(visit: Visit, hou
     window.page.get_by_role("menuitemradio", name="Careful").click()
     expect(window.page.get_by_role("button", name="Careful: talk to another agent")).to_be_visible()
     expect(window.message).to_be_focused()
+
+
+def test_the_system_page_tells_of_mcp_servers_and_refused_calls(visit: Visit, house: House) -> None:
+    agent_id = house.begin("clerk", "Curious")
+    refusal = {
+        "number": 7,
+        "at": "2026-11-16T09:00:00Z",
+        "agentId": agent_id,
+        "kind": "tool",
+        "name": "shell",
+        "rule": "'shell' is refused (toolAllowlist)",
+    }
+    servers = [
+        {"name": "papers", "state": "connected", "tools": 3, "problems": []},
+        {"name": "calendar", "state": "lost", "tools": 0, "problems": ["there is no program"]},
+    ]
+    window = visit()
+    page = window.page
+    page.route("**/api/mcp", lambda route: route.fulfill(json={"servers": servers}))
+    page.route(
+        "**/api/refusals",
+        lambda route: route.fulfill(json={"refusals": [refusal], "hasMore": True}),
+    )
+    page.route(
+        "**/api/refusals?before=7",
+        lambda route: route.fulfill(
+            json={"refusals": [{**refusal, "number": 3, "name": "web_fetch"}], "hasMore": False}
+        ),
+    )
+    window.list.get_by_role("link", name="System").click()
+    listed = page.get_by_role("list", name="All MCP servers").get_by_role("listitem")
+    expect(listed).to_contain_text(["papers Connected · 3 tools", "calendar Not connected"])
+    expect(listed.last).to_contain_text("there is no program")
+    refused = page.get_by_role("list", name="Refused calls").get_by_role("listitem")
+    expect(refused).to_contain_text("shell for Curious")
+    page.get_by_role("button", name="Show older").click()
+    expect(refused).to_have_count(2)
+    expect(refused.last).to_contain_text("web_fetch")
+    refused.first.get_by_role("link", name="Curious").click()
+    expect(window.title).to_have_text("Curious")
+    assert window.trouble == []

@@ -323,6 +323,11 @@ async def test_servers_that_are_down_or_slow_are_named_and_delay_no_other(
             await until(are_known)
             assert (await run((await box.tools())["mcp_good_echo"], ctx)).status == "ok"
             told = "\n".join(map(str, box.problems()))
+            states = {one.name: (one.state, one.tools) for one in box.servers()}
+    assert states["good"] == ("connected", 3)
+    assert states["gone"] == states["closed"] == ("lost", 0)
+    assert states["mute"] == ("connecting", 0)
+    assert states["off"] == ("off", 0)
     assert "mcp.gone: there is no program 'no-such-program'" in told
     assert "mcp.broken: " in told
     assert "this server does not start: ***" in told

@@ -1,4 +1,5 @@
 import { describe, expect, test } from "vitest";
+import type { AgentView } from "../src/api/shapes";
 import { agentTitle, backgroundGroups, grouped, huesOf, matches } from "../src/state/agents";
 import { agent } from "./builders";
 
@@ -31,13 +32,21 @@ describe("the list", () => {
   });
 
   test("names a conversation by its name, else by how it began", () => {
-    expect(agentTitle(agent("a", { name: "Taxes", lastSnippet: "hi" }))).toBe("Taxes");
-    expect(agentTitle(agent("a", { title: "## The **plan**\nmore" }))).toBe("The plan");
-    expect(agentTitle(agent("a"))).toBe("New conversation");
-    const child = { kind: "subagent", descriptor: { name: "Digger" }, lastSnippet: "dig" };
-    expect(agentTitle(agent("a", child))).toBe("Digger");
-    expect(agentTitle(agent("a", { kind: "cron", descriptor: { id: "news" } }))).toBe("news");
-    expect(agentTitle(agent("a", { kind: "heartbeat" }))).toBe("Heartbeat");
+    const title = (more: Partial<AgentView> = {}) => agentTitle(agent("a", more), new Map());
+    expect(title({ name: "Taxes", lastSnippet: "hi" })).toBe("Taxes");
+    expect(title({ title: "## The **plan**\nmore" })).toBe("The plan");
+    expect(title()).toBe("New conversation");
+    const child = { kind: "subagent", descriptor: { name: "Digger" }, lastSnippet: "dig" } as const;
+    expect(title(child)).toBe("Digger");
+    expect(title({ kind: "cron", descriptor: { id: "news" } })).toBe("news");
+    expect(title({ kind: "heartbeat" })).toBe("Heartbeat");
+  });
+
+  test("names a conversation that only agents wrote to by its definition", () => {
+    const answered = agent("a", { definition: "todo", lastSnippet: "Added milk." });
+    expect(agentTitle(answered, new Map())).toBe("todo");
+    const spoken = { ...answered, title: "buy milk", lastUserActivityAt: "2026-11-16T09:00:00Z" };
+    expect(agentTitle(spoken, new Map())).toBe("buy milk");
   });
 
   test("is searched by name, text and definition", () => {

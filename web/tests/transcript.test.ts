@@ -123,7 +123,7 @@ test("a schedule's head becomes a title, and its prompt stays", () => {
 });
 
 test("what would hide or turn text around in a call is written out", () => {
-  expect(preview({ path: "a\u202egnp.exe" }, "")).toBe("a<U+202E>gnp.exe");
+  expect(preview("look", { path: "a\u202egnp.exe" }, "")).toBe("a<U+202E>gnp.exe");
   expect(visible("\u001b[31mred\n\ttab\u200b")).toBe("<U+001B>[31mred\n\ttab<U+200B>");
   expect(visible("Grüße, 日本 and שלום")).toBe("Grüße, 日本 and שלום");
 });

@@ -82,6 +82,7 @@ class Engine:
         self.catalog = world.catalog
         self.settings = world.settings
         self.models = world.models
+        self.servers = world.servers
         self.following = Following(world.catalog)
         self.schedules = wiring.make_schedules(world, self.following)
         self.windows = world.windows or Windows(world.clock)

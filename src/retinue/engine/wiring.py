@@ -1,6 +1,6 @@
 """What an engine is made of, and how its parts are put together."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from random import Random
 
@@ -52,7 +52,7 @@ from retinue.settings import Settings
 from retinue.stores.port import Store
 from retinue.stores.schedule_port import ScheduleStore
 from retinue.tools.declared import DeclaredToolbox
-from retinue.tools.port import FileTrees, Toolbox
+from retinue.tools.port import FileTrees, Toolbox, ToolServer
 from retinue.tools.toolbox import CombinedToolbox
 
 
@@ -75,6 +75,7 @@ class World:
     random: Random = field(default_factory=Random)
     skills: Skills = field(default_factory=NoSkills)
     windows: Windows | None = None  # where plugins show something; the engine's own, if left out
+    servers: Callable[[], Sequence[ToolServer]] = tuple  # programs outside that bring tools
     collaborates: bool = True  # agents get the tools with which they work together
 
 

@@ -55,6 +55,21 @@ class PluginList(Answer, frozen=True, kw_only=True):
     problems: list[ProblemEntry]
 
 
+class ServerEntry(Answer, frozen=True, kw_only=True):
+    """An MCP server of the settings, and how it stands."""
+
+    name: str
+    state: Literal["connected", "connecting", "lost", "off"]
+    tools: int
+    problems: list[str]
+
+
+class ServerList(Answer, frozen=True, kw_only=True):
+    """All MCP servers of the settings."""
+
+    servers: list[ServerEntry]
+
+
 class SkillList(Answer, frozen=True, kw_only=True):
     """The skills there are, and what does not load."""
 

@@ -115,6 +115,14 @@ class AuditLine(Struct, frozen=True, kw_only=True):
     detail: dict[str, str]
 
 
+class AuditEntry(AuditLine, frozen=True, kw_only=True):
+    """A line of the audit log where it stands."""
+
+    number: int  # grows with time
+    agent_id: AgentId
+    at: datetime
+
+
 class Redescription(Struct, frozen=True, kw_only=True):
     """A new descriptor for an agent that exists; its identity must be free or its own."""
 
@@ -298,6 +306,12 @@ class Store(Protocol):
 
     async def note(self, owner: OwnerId, agent_id: AgentId, line: AuditLine) -> None:
         """Put a line into the audit log that belongs to no step of the agent."""
+        ...
+
+    async def audited(
+        self, owner: OwnerId, actions: Sequence[str], *, before: int | None, limit: int
+    ) -> Sequence[AuditEntry]:
+        """The lines about those actions, newest first, below a number."""
         ...
 
     # -- reading, always within one owner

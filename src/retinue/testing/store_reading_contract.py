@@ -13,6 +13,7 @@ from retinue.errors import (
 from retinue.ids import LOCAL_OWNER, AgentId, new_agent_id
 from retinue.stores.port import (
     AgentQuery,
+    AuditLine,
     Change,
     NewDelivery,
     Store,
@@ -33,6 +34,27 @@ replace = msgspec.structs.replace
 
 class StoreReadingContract:
     """Run as a part of `StoreContract`."""
+
+    # -- the audit log
+
+    async def test_audit_lines_are_found_by_action_newest_first_and_by_owner(
+        self, store: Store
+    ) -> None:
+        agent, _ = await store.create(new_agent())
+        for tool in ("a", "b", "c"):
+            line = AuditLine(action="tool_refused", detail={"tool": tool})
+            await store.note(LOCAL_OWNER, agent.id, line)
+        await store.note(LOCAL_OWNER, agent.id, AuditLine(action="reset", detail={}))
+        found = await store.audited(LOCAL_OWNER, ["tool_refused"], before=None, limit=2)
+        assert [(one.agent_id, one.detail["tool"]) for one in found] == [
+            (agent.id, "c"),
+            (agent.id, "b"),
+        ]
+        [first] = await store.audited(
+            LOCAL_OWNER, ["tool_refused", "reset"], before=found[-1].number, limit=9
+        )
+        assert first.detail == {"tool": "a"}
+        assert await store.audited(STRANGER, ["tool_refused"], before=None, limit=9) == []
 
     # -- the feed
 

@@ -179,6 +179,15 @@ class Tool:
     line: int | None = None
 
 
+class ToolServer(Struct, frozen=True, kw_only=True):
+    """A program outside that brings tools, and how it stands."""
+
+    name: str
+    state: Literal["connected", "connecting", "lost", "off"]
+    tools: int
+    problems: Sequence[str] = ()
+
+
 class Toolbox(Protocol):
     """All tools there are, before scoping."""
 

@@ -16,12 +16,14 @@ import type {
   ItemView,
   NewSchedule,
   PluginList,
+  RefusalList,
   RequestList,
   RequestView,
   RunList,
   ScheduleChanges,
   ScheduleList,
   ScheduleView,
+  ServerList,
   SkillList,
   UsageKey,
   UsageReport,
@@ -230,6 +232,9 @@ export const api = {
     return (await json<{ result: T }>("POST", path, body)).result;
   },
   skills: () => json<SkillList>("GET", "/api/skills"),
+  servers: () => json<ServerList>("GET", "/api/mcp"),
+  refusals: (before?: number) =>
+    json<RefusalList>("GET", `/api/refusals${before ? `?before=${before}` : ""}`),
   plugins: () => json<PluginList>("GET", "/api/plugins"),
   upload: async (id: string, path: string, file: File): Promise<FileReference> => {
     const response = await request("PUT", fileUrl(id, path), { file });

@@ -603,6 +603,19 @@ export type Provided = { env: Record<string, string> };
 /** A record was appended. */
 export type RecordEvent = { agentId: string; cursor: number; record: HistoryRecord; type: "record" };
 
+/** A call that was not run. */
+export type RefusalEntry = {
+  agentId: string;
+  at: string;
+  kind: "skill" | "tool";
+  name: string;
+  number: number;
+  rule: string;
+};
+
+/** Refused calls, newest first. */
+export type RefusalList = { hasMore: boolean; refusals: Array<RefusalEntry> };
+
 /** A permission, an approval or a question, and what became of it. */
 export type RequestEntry = {
   agentId: string;
@@ -731,6 +744,17 @@ export type ScheduleView = {
 
 /** Schedules, heartbeat tasks or what they watch changed: read them anew. */
 export type SchedulesEvent = { type: "schedules" };
+
+/** An MCP server of the settings, and how it stands. */
+export type ServerEntry = {
+  name: string;
+  problems: Array<string>;
+  state: "connected" | "connecting" | "lost" | "off";
+  tools: number;
+};
+
+/** All MCP servers of the settings. */
+export type ServerList = { servers: Array<ServerEntry> };
 
 /** One window is asked to open a list, a note or a view; the others leave it alone. */
 export type ShowEvent = {

@@ -5,10 +5,10 @@ import type { ArtifactEvent } from "../api/shapes";
 import { freshKey } from "../state/keep";
 import { notices } from "../state/notices.svelte";
 import { panel } from "../state/sidePanel.svelte";
+import { firstOf, type Part } from "./paging";
 import type { Area, Change, Item, ItemList, Note, Row, View } from "./shapes";
 
-const PAGE = 200;
-const MOST_ITEMS = 2000;
+const MOST_NOTES = 2000;
 
 type Arguments = Record<string, unknown>;
 
@@ -22,6 +22,8 @@ export interface News {
 class Artifacts {
   lists = $state.raw<readonly ItemList[]>([]);
   notes = $state.raw<readonly Note[]>([]);
+  /** How many notes there are, of which the first are read. */
+  notesTotal = $state(0);
   views = $state.raw<readonly View[]>([]);
   phase = $state<"loading" | "ready" | "error">("loading");
   problem = $state("");
@@ -48,9 +50,10 @@ class Artifacts {
         this.all<Note>("notes", "list", "notes"),
         this.all<View>("views", "list", "views"),
       ]);
-      this.lists = lists;
-      this.notes = notes;
-      this.views = views;
+      this.lists = lists.rows;
+      this.notes = notes.rows;
+      this.notesTotal = notes.total;
+      this.views = views.rows;
       this.phase = "ready";
       this.problem = "";
     } catch (error) {
@@ -60,32 +63,26 @@ class Artifacts {
     this.changes++;
   }
 
-  private async all<T>(
+  private all<T>(
     area: Area,
     operation: string,
     name: string,
     more: Arguments = {},
-  ): Promise<T[]> {
-    const found: T[] = [];
-    for (;;) {
-      const asked = { ...more, limit: PAGE, offset: found.length };
-      const page = await this.ask<Record<string, unknown>>(area, operation, asked);
-      const rows = (page[name] ?? []) as T[];
-      found.push(...rows);
-      if (!page.more || !rows.length || found.length >= MOST_ITEMS) return found;
-    }
+    most = MOST_NOTES,
+  ): Promise<Part<T>> {
+    return firstOf<T>((page) => this.ask(area, operation, { ...more, ...page }), name, most);
   }
 
   ask<T>(area: Area, operation: string, given: Arguments): Promise<T> {
     return api.operate<T>(area, operation, given);
   }
 
-  items(list: string, query: string): Promise<Item[]> {
-    return this.all<Item>("lists", "items-list", "items", { list, query });
+  items(list: string, query: string, most: number): Promise<Part<Item>> {
+    return this.all<Item>("lists", "items-list", "items", { list, query }, most);
   }
 
-  found(query: string): Promise<Row[]> {
-    return this.all<Row>("views", "query", "found", { query });
+  found(query: string, most: number): Promise<Part<Row>> {
+    return this.all<Row>("views", "query", "found", { query }, most);
   }
 
   async note(id: string): Promise<Note> {

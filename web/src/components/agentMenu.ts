@@ -45,7 +45,7 @@ export function agentMenu(agent: AgentView, rename: () => void): MenuItem[] {
 
 async function clear(agent: AgentView): Promise<void> {
   const isAgreed = await confirmation.ask({
-    title: `Clear “${agentTitle(agent)}”?`,
+    title: `Clear “${agentTitle(agent, app.definitions)}”?`,
     text: "The agent forgets what was said and stops what it is doing. What was said stays in its history, where you can still look it up.",
     action: "Clear",
   });
@@ -55,10 +55,10 @@ async function clear(agent: AgentView): Promise<void> {
 /** End an agent for good, after naming everybody that ends with it. */
 export async function end(agent: AgentView): Promise<void> {
   const children = await app.childrenOf(agent.id);
-  const names = children.slice(0, NAMED).map((child) => `“${agentTitle(child)}”`);
+  const names = children.slice(0, NAMED).map((child) => `“${agentTitle(child, app.definitions)}”`);
   if (children.length > NAMED) names.push(plural(children.length - NAMED, "other"));
   const isAgreed = await confirmation.ask({
-    title: `End “${agentTitle(agent)}”?`,
+    title: `End “${agentTitle(agent, app.definitions)}”?`,
     text: [
       "It stops what it is doing and takes no more messages. What was said stays to be read.",
       names.length ? `These end with it: ${names.join(", ")}.` : "",
@@ -70,7 +70,7 @@ export async function end(agent: AgentView): Promise<void> {
 
 async function remove(agent: AgentView): Promise<void> {
   const isAgreed = await confirmation.ask({
-    title: `Delete “${agentTitle(agent)}”?`,
+    title: `Delete “${agentTitle(agent, app.definitions)}”?`,
     text: "The conversation goes away with its history and files. This cannot be taken back.",
     action: "Delete",
   });

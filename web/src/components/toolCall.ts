@@ -108,12 +108,24 @@ export function callState({
     : { ...quiet, word: "No result" };
 }
 
-/** The arguments in a line. */
-export function preview(args: Record<string, unknown> | null, raw: string): string {
+type Arguments = Record<string, unknown>;
+
+/** The arguments in a line; of a question to the owner, what is asked. */
+export function preview(tool: string, args: Arguments | null, raw: string): string {
   if (!args) return visible(raw.slice(0, 200));
+  if (tool === "ask_user") return brief(question(args));
   const entries = Object.entries(args);
   if (entries.length === 1) return brief(entries[0]?.[1]);
   return entries.map(([name, value]) => `${name}: ${brief(value)}`).join(", ");
+}
+
+function question({ title, schema }: Arguments): unknown {
+  const form = (schema ?? {}) as {
+    title?: string;
+    properties?: Record<string, { title?: string }>;
+  };
+  const fields = Object.entries(form.properties ?? {}).map(([name, field]) => field?.title || name);
+  return title || form.title || fields.join(", ");
 }
 
 function brief(value: unknown): string {

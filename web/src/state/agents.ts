@@ -53,12 +53,18 @@ export function kindWord(kind: string): string {
   return KIND_WORDS[kind] ?? kind;
 }
 
-export function agentTitle(agent: AgentView): string {
+/** By its name, else by how it began; a conversation that only agents wrote to by who answers. */
+export function agentTitle(
+  agent: AgentView,
+  definitions: ReadonlyMap<string, DefinitionEntry>,
+): string {
   const { name, id } = agent.descriptor as { name?: string; id?: string };
   const given = agent.name || name;
   if (given) return given;
   if (!isConversation(agent)) return (agent.kind === "cron" && id) || kindWord(agent.kind);
   const title = visibleText(agent.title ?? "").trim();
+  const isSpokenTo = Boolean(agent.lastUserActivityAt) || !agent.lastSnippet;
+  if (!title && !isSpokenTo) return definitionTitle(agent.definition, definitions);
   return plainLine(title) || plainLine(agent.lastSnippet ?? "") || "New conversation";
 }
 
@@ -68,7 +74,7 @@ export function workerTitle(
   definitions: ReadonlyMap<string, DefinitionEntry>,
 ): string {
   const isNamed = agent.name || !isConversation(agent);
-  return isNamed ? agentTitle(agent) : definitionTitle(agent.definition, definitions);
+  return isNamed ? agentTitle(agent, definitions) : definitionTitle(agent.definition, definitions);
 }
 
 /** What an agent does right now, in words; empty when it rests. */

@@ -7,7 +7,17 @@ import { PAGE_ICONS } from "../views/pages";
 import { agentTitle, definitionTitle, isUntouched, statusWord } from "./agents";
 import { app } from "./app.svelte";
 import { type Here, overlay } from "./overlay.svelte";
-import { agentHref, definitionHref, PAGES, type PlainPage, pageHref, router } from "./route.svelte";
+import {
+  agentHref,
+  contextHref,
+  definitionHref,
+  filesHref,
+  PAGES,
+  type PlainPage,
+  pageHref,
+  router,
+  variablesHref,
+} from "./route.svelte";
 import { panel } from "./sidePanel.svelte";
 import { THEMES, theme } from "./theme.svelte";
 
@@ -25,18 +35,44 @@ export interface Command {
 }
 
 export function commands(): Command[] {
-  const agent = router.agentId ? app.agents.get(router.agentId) : undefined;
+  const id = router.agentId ?? aboutWhom();
+  const agent = id ? app.agents.get(id) : undefined;
   return [
     ...(agent && overlay.here ? actions(agent, overlay.here) : []),
+    ...(agent && !overlay.here ? around(agent) : []),
     ...conversations(agent?.id),
     ...beginnings(),
     ...pages(),
     ...views(),
+    ...contexts(agent?.id),
   ];
 }
 
+/** The agent that the open page is about. */
+function aboutWhom(): string | null {
+  return router.contextOf ?? router.filesOf?.agentId ?? router.variablesOf;
+}
+
+/** The other pages about the agent whose context, files or variables are open. */
+function around(agent: AgentView): Command[] {
+  const group = `“${agentTitle(agent, app.definitions)}”`;
+  const PLACES = [
+    ["Open the conversation", "arrowRight", agentHref],
+    ["Context", "fold", contextHref],
+    ["Files", "folder", filesHref],
+    ["Variables", "key", variablesHref],
+  ] as const;
+  return PLACES.map(([label, icon, href]) => ({
+    id: `a:${label}`,
+    group,
+    label,
+    icon,
+    act: () => router.go(href(agent.id)),
+  }));
+}
+
 function actions(agent: AgentView, here: Here): Command[] {
-  const group = `“${agentTitle(agent)}”`;
+  const group = `“${agentTitle(agent, app.definitions)}”`;
   const isWorking = agent.status === "running" || agent.status === "waiting";
   const found: Command[] = [];
   if (isWorking) {
@@ -63,7 +99,7 @@ function conversations(current: string | undefined): Command[] {
     .map((agent) => ({
       id: `c:${agent.id}`,
       group: "Conversations",
-      label: agentTitle(agent),
+      label: agentTitle(agent, app.definitions),
       detail: [
         statusWord(agent, app.agents, app.definitions),
         definitionTitle(agent.definition, app.definitions),
@@ -72,6 +108,21 @@ function conversations(current: string | undefined): Command[] {
         .join(" · "),
       definition: agent.definition,
       act: () => router.go(agentHref(agent.id)),
+    }));
+}
+
+/** Found by name only: one for each conversation would bury everything else. */
+export const CONTEXTS = "What a model is sent";
+
+function contexts(current: string | undefined): Command[] {
+  return [...app.agents.values()]
+    .filter((agent) => agent.id !== current && !isUntouched(agent))
+    .map((agent) => ({
+      id: `x:${agent.id}`,
+      group: CONTEXTS,
+      label: `Context of “${agentTitle(agent, app.definitions)}”`,
+      icon: "fold" as const,
+      act: () => router.go(contextHref(agent.id)),
     }));
 }
 

@@ -80,3 +80,10 @@ export function count(value: number): string {
 export function plural(value: number, one: string, many = `${one}s`): string {
   return `${value} ${value === 1 ? one : many}`;
 }
+
+/** A message of somebody else's program, as a sentence that others can follow. */
+export function sentence(text: string): string {
+  const trimmed = text.trim();
+  const begun = trimmed.charAt(0).toLocaleUpperCase() + trimmed.slice(1);
+  return !begun || /[.!?…:)\]"'`]$/.test(begun) ? begun : `${begun}.`;
+}

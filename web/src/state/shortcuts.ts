@@ -41,6 +41,15 @@ export const SHORTCUTS: readonly { title: string; entries: readonly Shortcut[] }
       { keys: "F2", what: "Rename" },
     ],
   },
+  {
+    title: "In lists and notes",
+    entries: [
+      { keys: `${ALT} ↑`, what: "Move the item up" },
+      { keys: `${ALT} ↓`, what: "Move the item down" },
+      { keys: `${CONTROL} Enter`, what: "Save the note" },
+      { keys: "Esc", what: "Close the editor; then go back" },
+    ],
+  },
 ];
 
 /** Whether keys that are pressed now are meant for a text. */

@@ -10,13 +10,14 @@ from retinue.agents.descriptor import decode_descriptor
 from retinue.agents.inbox import Item, ItemBody
 from retinue.agents.request import Request
 from retinue.agents.state import decode_state
-from retinue.stores.port import Agent, Delivery
+from retinue.stores.port import Agent, AuditEntry, Delivery
 
 Row = Sequence[Any]
 
 _EPOCH = datetime.fromtimestamp(0, UTC)
 _bodies = msgspec.json.Decoder(ItemBody)
 _requests = msgspec.json.Decoder(Request)
+_texts = msgspec.json.Decoder(dict[str, str])
 _values = msgspec.json.Decoder(dict[str, Any])
 
 
@@ -87,6 +88,13 @@ def delivery_of(row: Row) -> Delivery:
         text=text,
         attempts=attempts,
         due_at=moment(due),
+    )
+
+
+def audit_entry(row: Row) -> AuditEntry:
+    number, agent_id, at, action, detail = row
+    return AuditEntry(
+        number=number, agent_id=agent_id, at=moment(at), action=action, detail=_texts.decode(detail)
     )
 
 

@@ -20,6 +20,7 @@ from retinue.stores.port import (
     Agent,
     AgentPage,
     AgentQuery,
+    AuditEntry,
     AuditLine,
     Change,
     Commit,
@@ -61,7 +62,7 @@ from retinue.stores.sqlite.operations import (
 from retinue.stores.sqlite.queries import READING, WRITING
 from retinue.stores.sqlite.reading import Readers
 from retinue.stores.sqlite.requests import SqliteRequests
-from retinue.stores.sqlite.rows import Row, delivery_of, microseconds
+from retinue.stores.sqlite.rows import Row, audit_entry, delivery_of, microseconds
 from retinue.stores.sqlite.schedules import SqliteSchedules
 from retinue.stores.sqlite.usage import SqliteUsage
 from retinue.stores.sqlite.variables import SqliteVariables
@@ -240,6 +241,13 @@ class SqliteStore:
         detail = msgspec.json.encode(line.detail).decode()
         row = (agent_id, owner, at, line.action, detail)
         await self._execute("insert_audit", msgspec.json.encode([row]).decode())
+
+    async def audited(
+        self, owner: OwnerId, actions: Sequence[str], *, before: int | None, limit: int
+    ) -> Sequence[AuditEntry]:
+        wanted = msgspec.json.encode(actions).decode()
+        rows = await self._rows("audited", owner, before, wanted, limit)
+        return [audit_entry(row) for row in rows]
 
     # -- whole agents
 

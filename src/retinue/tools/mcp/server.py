@@ -7,7 +7,7 @@ import logging
 import math
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from retinue.clock import Clock
 from retinue.errors import RetinueError, UsageError
@@ -61,6 +61,12 @@ class McpServer:
         self._bad_tools: Sequence[str] = ()
         self._scope: Any = None
         self._task: asyncio.Task[None] | None = None
+
+    @property
+    def state(self) -> Literal["connected", "connecting", "lost"]:
+        if self._conversation is not None:
+            return "connected"
+        return "connecting" if self._problem is None else "lost"
 
     def problems(self) -> Sequence[str]:
         return [*([] if self._problem is None else [self._problem]), *self._bad_tools]

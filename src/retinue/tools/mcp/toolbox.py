@@ -10,7 +10,7 @@ from retinue.clock import Clock
 from retinue.problems import LoadProblem
 from retinue.tools.mcp.server import McpServer
 from retinue.tools.mcp.target import target_of
-from retinue.tools.port import Tool
+from retinue.tools.port import Tool, ToolServer
 
 if TYPE_CHECKING:
     from retinue.settings.sections import McpSettings
@@ -40,6 +40,7 @@ class McpToolbox:
             for name, settings in servers.items()
             if settings.enabled
         ]
+        self._off = [name for name, settings in servers.items() if not settings.enabled]
         self._first_wait_seconds = first_wait_seconds
         self._first_wait: asyncio.Task[None] | None = None
         self._tools: Mapping[str, Tool] | None = None
@@ -72,6 +73,19 @@ class McpToolbox:
             for message in server.problems()
         ]
         return [*told, *self._clashes]
+
+    def servers(self) -> Sequence[ToolServer]:
+        """Every server of the settings, also one that is off."""
+        used = [
+            ToolServer(
+                name=server.name,
+                state=server.state,
+                tools=len(server.tools),
+                problems=list(server.problems()),
+            )
+            for server in self._servers
+        ]
+        return [*used, *(ToolServer(name=name, state="off", tools=0) for name in self._off)]
 
     async def close(self) -> None:
         if self._first_wait is not None:

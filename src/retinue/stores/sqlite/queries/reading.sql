@@ -241,3 +241,10 @@ SELECT id FROM agents ORDER BY number;
 
 -- name: ids_by_number
 SELECT number, id FROM agents WHERE number IN (SELECT value FROM json_each(?1));
+
+-- name: audited
+SELECT number, agent, at, action, detail
+FROM audit
+WHERE owner = ?1 AND (?2 IS NULL OR number < ?2) AND action IN (SELECT value FROM json_each(?3))
+ORDER BY number DESC
+LIMIT ?4;
