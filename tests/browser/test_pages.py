@@ -84,7 +84,7 @@ def test_the_system_page_tells_of_mcp_servers_and_refused_calls(visit: Visit, ho
         "name": "shell",
         "rule": "'shell' is refused (toolAllowlist)",
     }
-    servers = [
+    servers: list[dict[str, object]] = [
         {"name": "papers", "state": "connected", "tools": 3, "problems": []},
         {"name": "calendar", "state": "lost", "tools": 0, "problems": ["there is no program"]},
     ]
