@@ -14,6 +14,7 @@ _LONGEST_NAME = 64
 LONGEST_DESCRIPTION = 1024
 _LONGEST_COMPATIBILITY = 500
 _FENCE = "---"
+_NO_BREAKS = dict.fromkeys(map(ord, "\x85\u2028\u2029"), " ")  # but for older YAML they are
 
 _yaml: Any = yaml  # its stubs leave most of this open
 
@@ -87,8 +88,8 @@ def read_skill(text: str, folder_name: str) -> SkillText | Sequence[Complaint]:
 
 
 def _front_matter(text: str) -> _Front:
-    lines = text.splitlines()
-    if not lines or lines[0].rstrip() != _FENCE:
+    lines = text.translate(_NO_BREAKS).split("\n")
+    if lines[0].rstrip() != _FENCE:
         return _Front(complaints=[Complaint(message="expected front matter: a first line ---")])
     end = next((n for n, line in enumerate(lines[1:], 1) if line.rstrip() == _FENCE), None)
     if end is None:

@@ -28,6 +28,7 @@ GOOD = {
     "odd-metadata": "name: odd-metadata\ndescription: d\nmetadata: text",
     "c-500": f"name: c-500\ndescription: d\ncompatibility: {'c' * 500}",
     "true": "name: true\ndescription: no",
+    "pasted": "name: pasted\ndescription: one\u2028two\x85three",
 }
 BAD = {
     "no-name": "description: d",
