@@ -23,6 +23,12 @@ HookKind = Literal[
 HOOK_KINDS: tuple[HookKind, ...] = get_args(HookKind)
 
 
+LOAD_SECONDS = 30.0
+"""How long a Python file may take to load; one that never ends must not hold up every turn."""
+
+NOT_LOADED = "it has not loaded in {:g} seconds and is not waited for"
+
+
 class HookBlocked(Exception):  # noqa: N818  what a hook does, not what went wrong
     """Raised by a `prefilter_llm_history` hook: no model is asked, and this text is the answer."""
 

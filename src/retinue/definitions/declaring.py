@@ -5,14 +5,18 @@ import re
 import sys
 import traceback
 from collections.abc import Callable, Mapping
+from contextvars import copy_context
 from dataclasses import replace
 from hashlib import blake2b
 from pathlib import Path
+from threading import Thread
 from types import ModuleType
 from typing import Any, Literal
 
 from retinue.definitions.declared import (
     HOOK_KINDS,
+    LOAD_SECONDS,
+    NOT_LOADED,
     Declaration,
     Declared,
     Hook,
@@ -71,7 +75,8 @@ def run_declarations(source: bytes, path: Path, file: str) -> tuple[Declared, ..
     try:
         # Compiled here and not imported: cached bytecode misses two edits within one second.
         with collecting() as declared:
-            exec(compile(source, str(path), "exec"), module.__dict__)
+            code = compile(source, str(path), "exec")
+            _run_bounded(lambda: exec(code, module.__dict__), file)
     except DefinitionError as error:
         raise DefinitionError(
             error.reason, file=file, field=error.field, line=error.line
@@ -82,6 +87,26 @@ def run_declarations(source: bytes, path: Path, file: str) -> tuple[Declared, ..
     return tuple(
         one if isinstance(one, Declaration) else replace(one, file=file) for one in declared
     )
+
+
+def _run_bounded(work: Callable[[], None], file: str) -> None:
+    """Run a file's code; one that never ends is left behind, so that the others can go on."""
+    raised: list[BaseException] = []
+
+    def run() -> None:
+        try:
+            work()
+        except BaseException as error:  # noqa: BLE001  (raised again where it is waited for)
+            raised.append(error)
+
+    context = copy_context()
+    thread = Thread(target=context.run, args=(run,), name=f"load {file}", daemon=True)
+    thread.start()
+    thread.join(LOAD_SECONDS)
+    if thread.is_alive():
+        raise DefinitionError(NOT_LOADED.format(LOAD_SECONDS), file=file)
+    for error in raised:
+        raise error
 
 
 def _declare(

@@ -65,7 +65,7 @@ class SkillFolders:
         if self.directory.is_dir():
             for old in self.directory.iterdir():
                 if old.name not in kept:
-                    shutil.rmtree(old)
+                    _remove(old)
         if plugins:
             self._write_client()
         self.skills = {plugin.id: self._written(plugin) for plugin in plugins.values()}
@@ -161,6 +161,14 @@ def _script(plugin_id: str) -> str:
 def _python() -> str:
     """The interpreter itself, not the link of a virtual environment."""
     return os.path.realpath(getattr(sys, "_base_executable", sys.executable))
+
+
+def _remove(path: Path) -> None:
+    """Take away a folder, or whatever else got there."""
+    if path.is_dir() and not path.is_symlink():
+        shutil.rmtree(path)
+    else:
+        path.unlink()
 
 
 def _replace(path: Path, text: str, *, mode: int = 0o644) -> None:

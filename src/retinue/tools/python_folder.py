@@ -15,7 +15,7 @@ from pathlib import Path, PurePosixPath
 from types import CodeType, ModuleType
 from typing import Generic, TypeVar
 
-from retinue.definitions.declared import Declared, collecting
+from retinue.definitions.declared import LOAD_SECONDS, NOT_LOADED, Declared, collecting
 from retinue.errors import DefinitionError
 from retinue.problems import LoadProblem
 from retinue.tools.execution import describe
@@ -25,9 +25,6 @@ logger = logging.getLogger(__name__)
 
 T = TypeVar("T")
 _Stamp = tuple[int, int, int]
-
-LOAD_SECONDS = 30.0
-"""How long a file may take to load; one that never ends must not hold up every turn."""
 
 GROUP = "does not load"
 """Groups of errors with this message tell everything that is wrong with a file at once."""
@@ -125,8 +122,7 @@ class PythonFolder(Generic[T]):
         try:
             loaded = await asyncio.wait_for(loading, LOAD_SECONDS)
         except TimeoutError:
-            message = f"it has not loaded in {LOAD_SECONDS:g} seconds and is not waited for"
-            loaded = [self._problem(path, None, message)]
+            loaded = [self._problem(path, None, NOT_LOADED.format(LOAD_SECONDS))]
         if isinstance(loaded, Mapping):
             return LoadedFile(stamp=stamp, made=loaded, was_good=True)
         problems = [replace(problem, using_last_good=was_good) for problem in loaded]

@@ -1,7 +1,10 @@
 """Definitions in Python files."""
 
+import threading
+
 import pytest
 
+from retinue.definitions import declaring
 from retinue.definitions.declaring import define_agent, define_prompt
 from retinue.errors import DefinitionError
 from tests.unit.definitions.project import Project, errors
@@ -70,6 +73,22 @@ def test_what_goes_wrong_in_a_python_file_names_the_line(
 
     (problem,) = errors(project.catalog())
     assert problem.startswith(expected)
+
+
+def test_a_file_that_never_ends_is_told_and_holds_up_nothing(
+    project: Project, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    release = threading.Event()
+    monkeypatch.setattr(threading, "released", release, raising=False)
+    monkeypatch.setattr(declaring, "LOAD_SECONDS", 0.2)
+    project.write("agents/a.py", "import threading\nthreading.released.wait(30)")
+    project.write("agents/b.toml", 'name = "b"')
+
+    catalog = project.catalog()
+    release.set()
+    assert [one.name for one in catalog.definitions()] == ["b"]
+    (problem,) = errors(catalog)
+    assert problem == "agents/a.py: it has not loaded in 0.2 seconds and is not waited for"
 
 
 def test_two_edits_within_one_second_are_both_seen(project: Project) -> None:
