@@ -62,6 +62,7 @@ class Removal(Struct, frozen=True, kw_only=True):
 
     id: ArtifactId
     version: int
+    items: int | None = None  # how many a list may have; None = whatever it has
 
 
 class NewChange(Struct, frozen=True, kw_only=True):
@@ -191,6 +192,18 @@ class ArtifactStore(Protocol):
 
     async def all(self, owner: OwnerId, kind: ArtifactKind) -> Sequence[StoredArtifact]:
         """Everything of a kind by name; items by list and position."""
+        ...
+
+    async def page(
+        self, owner: OwnerId, kind: ArtifactKind, *, limit: int, offset: int
+    ) -> tuple[Sequence[StoredArtifact], int]:
+        """A part of everything of a kind but items, by name, and how many there are in all."""
+        ...
+
+    async def names(
+        self, owner: OwnerId, kind: ArtifactKind, *, limit: int | None = None
+    ) -> Mapping[ArtifactId, str]:
+        """What everything of a kind but items is called, by id and in order, without the rest."""
         ...
 
     async def narrowed(self, owner: OwnerId, to: Narrowing) -> Sequence[StoredArtifact]:

@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import AsyncIterator, Sequence
 from random import Random
+from typing import Any
 
 import pytest
 from msgspec.structs import replace
@@ -17,6 +18,7 @@ from retinue.stores.artifact_port import (
     ArtifactStore,
     Changed,
     KeptArtifacts,
+    Narrowing,
     NewChange,
     Put,
     Removal,
@@ -326,6 +328,70 @@ class ArtifactStoreContract:
         assert len(await artifacts.changes(LOCAL_OWNER, about=ArtifactId("a"))) == 1
         last = await artifacts.last_undoable(LOCAL_OWNER, "lists")
         assert last is not None and last.main.one.artifact.id == "b"
+
+    async def test_names_and_pages_come_in_order_without_the_rest(
+        self, artifacts: ArtifactStore
+    ) -> None:
+        for number in (3, 1, 2):
+            await put(artifacts, a_note(f"n{number}", f"Née {number}", "long"))
+        await put(artifacts, a_note("theirs", "Theirs"), owner=STRANGER)
+        assert await artifacts.names(LOCAL_OWNER, "note") == {
+            "n1": "Née 1",
+            "n2": "Née 2",
+            "n3": "Née 3",
+        }
+        assert [*await artifacts.names(LOCAL_OWNER, "note", limit=2)] == ["n1", "n2"]
+        assert await artifacts.names(LOCAL_OWNER, "list") == {GROCERIES: "Groceries"}
+        part, total = await artifacts.page(LOCAL_OWNER, "note", limit=2, offset=1)
+        assert ([one.artifact.id for one in part], total) == (["n2", "n3"], 3)
+        assert await artifacts.page(LOCAL_OWNER, "note", limit=2, offset=10**30) == ([], 3)
+
+    async def test_narrowing_leaves_out_what_cannot_be_meant_and_nothing_else(
+        self, artifacts: ArtifactStore
+    ) -> None:
+        await put(artifacts, a_list("later", "Later"))
+        await put(artifacts, an_item("a", "Oat milk", "cold"), list_id=GROCERIES)
+        await put(artifacts, an_item("b", "Tea", 'with "milk"'), list_id=ArtifactId("later"))
+        await put(artifacts, a_note("n", "Crème", "no milk in it"))
+        await put(artifacts, a_note("theirs", "Milk"), owner=STRANGER)
+
+        async def found(**to: Any) -> list[str]:
+            narrowed = await artifacts.narrowed(LOCAL_OWNER, Narrowing(**to))
+            return [one.artifact.id for one in narrowed]
+
+        assert await found() == ["a", "b", "n"]
+        assert await found(lists=[GROCERIES], notes=False) == ["a"]
+        assert await found(lists=[], notes=False) == []
+        assert await found(items=False) == ["n"]
+        for words, expected in (
+            ([["milk"]], {"a", "b", "n"}),
+            ([["milk"], ["cold", "creme"]], {"a", "n"}),
+            ([['"milk"']], {"b"}),
+            ([["te"]], {"b"}),
+        ):
+            assert expected <= {*await found(words=words)} <= {"a", "b", "n"}
+
+    async def test_an_item_is_found_by_its_title_in_any_list(
+        self, artifacts: ArtifactStore
+    ) -> None:
+        await put(artifacts, a_list("later", "Later"))
+        for artifact_id, list_id in (("a", GROCERIES), ("b", ArtifactId("later"))):
+            await put(artifacts, an_item(artifact_id, "Tea"), list_id=list_id)
+        await put(artifacts, a_list(), owner=STRANGER)
+        await put(artifacts, an_item("c", "Tea"), list_id=GROCERIES, owner=STRANGER)
+        named = await artifacts.named(LOCAL_OWNER, "item", "TEA")
+        assert [one.artifact.id for one in named] == ["a", "b"]
+
+    async def test_a_list_that_grew_is_not_removed_with_what_nobody_saw(
+        self, artifacts: ArtifactStore
+    ) -> None:
+        await add(artifacts, "a", "b")
+        removal = Removal(id=GROCERIES, version=1, items=1)
+        with pytest.raises(ConflictError, match="changed meanwhile"):
+            await artifacts.apply(a_change(removals=[removal]))
+        assert await order(artifacts) == ["a", "b"]
+        await artifacts.apply(a_change(removals=[replace(removal, items=2)]))
+        assert await artifacts.all(LOCAL_OWNER, "item") == []
 
     async def test_old_changes_are_forgotten(self, artifacts: ArtifactStore) -> None:
         version = (await put(artifacts, a_note("n1", "One"))).version

@@ -63,11 +63,7 @@ class Belongings:
 
     async def _read(self, owner: OwnerId, shelf: _Shelf) -> None:
         found: dict[ArtifactKind, dict[ArtifactId, str]] = {
-            kind: {
-                one.artifact.id: name_of(one.artifact)
-                for one in await self._store.artifacts.all(owner, kind)
-            }
-            for kind in _KINDS
+            kind: dict(await self._store.artifacts.names(owner, kind)) for kind in _KINDS
         }
         if not shelf.is_read:  # else somebody was faster, and what they read is followed already
             shelf.names = found

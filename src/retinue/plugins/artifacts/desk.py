@@ -3,7 +3,7 @@
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Generic, TypeVar
+from typing import Any, Generic, TypeVar
 from zoneinfo import ZoneInfo
 
 from retinue.agents.artifact import (
@@ -16,12 +16,12 @@ from retinue.agents.artifact import (
     View,
     folded,
     kind_of,
-    name_of,
 )
 from retinue.errors import ConflictError, NotFoundError, UsageError
 from retinue.ids import OwnerId, new_id
 from retinue.plugins.artifacts.checking import slug_of
 from retinue.plugins.artifacts.query.moments import Present
+from retinue.plugins.artifacts.showing import check_page, page, page_told
 from retinue.plugins.port import OperationContext
 from retinue.stores.artifact_port import (
     Area,
@@ -158,6 +158,18 @@ class Desk:
         stored = await self.store.all(owner, "list")
         return [one.artifact for one in stored if isinstance(one.artifact, ItemList)]
 
+    async def page(
+        self, owner: OwnerId, kind: ArtifactKind, tags: Sequence[str], *, limit: int, offset: int
+    ) -> tuple[Sequence[StoredArtifact], dict[str, Any]]:
+        """Give a page of everything of a kind by name; of what has all of some tags, if any."""
+        check_page(limit=limit, offset=offset)
+        if not tags:
+            part, total = await self.store.page(owner, kind, limit=limit, offset=offset)
+            return part, page_told(len(part), total, offset)
+        stored = await self.store.all(owner, kind)
+        fitting = [one for one in stored if {*tags} <= {*one.artifact.tags}]
+        return page(fitting, limit=limit, offset=offset)
+
     async def free_list_id(self, owner: OwnerId, name: str) -> ArtifactId:
         """Give an id for a list of that name; like the name, where it can be."""
         await self.check_list_name(owner, name)
@@ -186,9 +198,8 @@ class Desk:
         named = await self.store.named(owner, kind, " ".join(name.split()))
         if named:
             return named[0]
-        there = [name_of(one.artifact) for one in await self.store.all(owner, kind)]
-        more = f" and {len(there) - _NAMED} more" if len(there) > _NAMED else ""
-        known = ", ".join(there[:_NAMED]) + more or "none"
+        there = [*(await self.store.names(owner, kind, limit=_NAMED + 1)).values()]
+        known = ", ".join(there[:_NAMED]) + (" and more" if len(there) > _NAMED else "") or "none"
         raise NotFoundError(f"there is no {kind} {name!r}; the {kind}s are: {known}")
 
 

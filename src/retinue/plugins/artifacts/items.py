@@ -21,7 +21,7 @@ from retinue.plugins.artifacts.checking import (
 )
 from retinue.plugins.artifacts.desk import Desk, Draft, Found
 from retinue.plugins.artifacts.lists import READ, WRITE, new_list
-from retinue.plugins.artifacts.showing import outcome, page, shown
+from retinue.plugins.artifacts.showing import check_page, outcome, shown
 from retinue.plugins.function import operation
 from retinue.plugins.port import OperationContext
 from retinue.stores.artifact_port import Put, Search
@@ -63,7 +63,7 @@ class Items:
             limit: How many at most.
         """
         list_id = (await self._desk.list(ctx.owner, list)).one.id if list else None
-        page((), limit=limit)
+        check_page(limit=limit)
         search = Search(
             owner=ctx.owner, words=query.split(), kinds=["item"], list_id=list_id, limit=limit + 1
         )

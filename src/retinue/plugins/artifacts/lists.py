@@ -18,7 +18,7 @@ from retinue.plugins.artifacts.checking import (
 )
 from retinue.plugins.artifacts.desk import Desk, Draft
 from retinue.plugins.artifacts.opening import SHOWING, Opener, open_for
-from retinue.plugins.artifacts.showing import listed, outcome, page
+from retinue.plugins.artifacts.showing import listed, outcome
 from retinue.plugins.artifacts.undoing import history, undo
 from retinue.plugins.function import operation
 from retinue.plugins.port import OperationContext
@@ -58,11 +58,9 @@ class Lists:
             limit: How many to show.
             offset: How many to leave out at the beginning.
         """
-        wanted = set(tags_of(tags or ()))
-        stored = await self._desk.store.all(ctx.owner, "list")
-        matching = [one for one in stored if wanted <= set(one.artifact.tags)]
+        wanted = tags_of(tags or ())
+        part, told = await self._desk.page(ctx.owner, "list", wanted, limit=limit, offset=offset)
         counts = await self._desk.store.counts(ctx.owner)
-        part, told = page(matching, limit=limit, offset=offset)
         lists = [listed(one, counts.get(one.artifact.id, 0)) for one in part]
         return {"lists": lists} | told
 

@@ -12,7 +12,7 @@ from retinue.messages import clean_text
 from retinue.plugins.artifacts.checking import LONGEST_CONTENT, bounded, tags_of, title_of
 from retinue.plugins.artifacts.desk import Desk, Draft
 from retinue.plugins.artifacts.opening import SHOWING, Opener, open_for
-from retinue.plugins.artifacts.showing import brief, outcome, page, shown
+from retinue.plugins.artifacts.showing import brief, check_page, outcome, shown
 from retinue.plugins.artifacts.undoing import history, undo
 from retinue.plugins.function import operation
 from retinue.plugins.port import OperationContext
@@ -40,10 +40,8 @@ class Notes:
             limit: How many to show.
             offset: How many to leave out at the beginning.
         """
-        wanted = set(tags_of(tags or ()))
-        stored = await self._desk.store.all(ctx.owner, "note")
-        matching = [one for one in stored if wanted <= set(one.artifact.tags)]
-        part, told = page(matching, limit=limit, offset=offset)
+        wanted = tags_of(tags or ())
+        part, told = await self._desk.page(ctx.owner, "note", wanted, limit=limit, offset=offset)
         return {"notes": [brief(one) for one in part]} | told
 
     @operation(effect="pure", capabilities=READ)
@@ -63,7 +61,7 @@ class Notes:
             query: The words; each must be there, as a whole or as a part.
             limit: How many at most.
         """
-        page((), limit=limit)
+        check_page(limit=limit)
         words = query.split()
         search = Search(owner=ctx.owner, words=words, kinds=["note"], limit=limit + 1)
         found = await self._desk.store.search(search)

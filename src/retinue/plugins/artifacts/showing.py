@@ -57,14 +57,23 @@ def page(
     rows: Sequence[Any], *, limit: int, offset: int = 0
 ) -> tuple[Sequence[Any], dict[str, Any]]:
     """Cut a page out, and say what is not on it."""
+    check_page(limit=limit, offset=offset)
+    part = rows[offset : offset + limit]
+    return part, page_told(len(part), len(rows), offset)
+
+
+def check_page(*, limit: int, offset: int = 0) -> None:
     if not 1 <= limit <= MOST_SHOWN or offset < 0:
         raise UsageError(f"limit must be from 1 to {MOST_SHOWN}, and offset not below 0")
-    part = rows[offset : offset + limit]
-    told: dict[str, Any] = {"total": len(rows)}
-    left = len(rows) - offset - len(part)
+
+
+def page_told(shown: int, total: int, offset: int) -> dict[str, Any]:
+    """Say how many there are, and where the next page begins."""
+    told: dict[str, Any] = {"total": total}
+    left = total - offset - shown
     if left > 0:
-        told["more"] = f"{left} more; go on with offset {offset + len(part)}"
-    return part, told
+        told["more"] = f"{left} more; go on with offset {offset + shown}"
+    return told
 
 
 def outcome(change: ArtifactChange) -> dict[str, Any]:

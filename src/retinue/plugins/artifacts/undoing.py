@@ -112,12 +112,18 @@ async def _removals(desk: Desk, owner: OwnerId, undone: ArtifactChange) -> list[
     made = [edit for edit in undone.edits if edit.before is None]
     items = {edit.one.artifact.id: edit.one.artifact for edit in made}
     lists = {edit.one.artifact.id for edit in made if isinstance(edit.one.artifact, ItemList)}
+    lengths: dict[ArtifactId, int] = {}
     for list_id in lists:
-        for item in await desk.store.items(owner, list_id):
-            if items.get(item.artifact.id) != item.artifact:
-                raise ConflictError(f"the list {list_id!r} was changed meanwhile")
+        there = await desk.store.items(owner, list_id)
+        lengths[list_id] = len(there)
+        if any(items.get(item.artifact.id) != item.artifact for item in there):
+            raise ConflictError(f"the list {list_id!r} was changed meanwhile")
     return [
-        Removal(id=edit.one.artifact.id, version=await _unchanged(desk, owner, edit))
+        Removal(
+            id=edit.one.artifact.id,
+            version=await _unchanged(desk, owner, edit),
+            items=lengths.get(edit.one.artifact.id),
+        )
         for edit in made
         if edit.one.list_id not in lists
     ]

@@ -11,7 +11,7 @@ from retinue.plugins.artifacts.asking import answered_everywhere, check_query
 from retinue.plugins.artifacts.checking import title_of
 from retinue.plugins.artifacts.desk import Desk, Draft
 from retinue.plugins.artifacts.opening import SHOWING, Opener, open_for
-from retinue.plugins.artifacts.showing import outcome, page, shown
+from retinue.plugins.artifacts.showing import outcome, shown
 from retinue.plugins.artifacts.undoing import history, undo
 from retinue.plugins.function import operation
 from retinue.plugins.port import OperationContext
@@ -38,8 +38,7 @@ class Views:
             limit: How many to show.
             offset: How many to leave out at the beginning.
         """
-        stored = await self._desk.store.all(ctx.owner, "view")
-        part, told = page(stored, limit=limit, offset=offset)
+        part, told = await self._desk.page(ctx.owner, "view", (), limit=limit, offset=offset)
         return {"views": [shown(one) for one in part]} | told
 
     @operation(effect="pure", capabilities=READ)

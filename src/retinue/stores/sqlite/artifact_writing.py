@@ -128,6 +128,8 @@ class KnownArtifacts:
             raise UsageError("there is nothing to change")
         for one in new.removals:
             self._check_version(self._find(new.owner, one.id), one.id, one.version)
+            if one.items is not None and one.items != self._length(new.owner, one.id):
+                raise ConflictError(f"the list {one.id!r} was changed meanwhile")
         added: Counter[ArtifactId] = Counter()
         lists = {put.artifact.id for put in new.puts if isinstance(put.artifact, ItemList)}
         for put in new.puts:

@@ -29,6 +29,7 @@ from retinue.stores.sqlite.requests import Read
 from retinue.stores.sqlite.rows import Row
 
 _INDEX_VERSION = "1"
+_ALL = -1  # as SQLite writes it, where there is a limit
 _SHORTEST_INDEXED = 3  # characters: the index knows texts by three at a time
 
 T = TypeVar("T")
@@ -107,6 +108,16 @@ class SqliteArtifacts:
             return await self._read(_artifacts, "all_items", owner)
         return await self._read(_artifacts, "artifacts_of_kind", owner, kind)
 
+    async def page(
+        self, owner: OwnerId, kind: ArtifactKind, *, limit: int, offset: int
+    ) -> tuple[Sequence[StoredArtifact], int]:
+        return await self._read(_page, owner, kind, limit, offset)
+
+    async def names(
+        self, owner: OwnerId, kind: ArtifactKind, *, limit: int | None = None
+    ) -> Mapping[ArtifactId, str]:
+        return await self._read(_names, owner, kind, _ALL if limit is None else limit)
+
     async def narrowed(self, owner: OwnerId, to: Narrowing) -> Sequence[StoredArtifact]:
         groups = [group for group in to.words if all(len(w) >= _SHORTEST_INDEXED for w in group)]
         return await self._read(_narrowed, owner, to, _phrases(groups) if self.has_index else "")
@@ -151,6 +162,20 @@ def _artifacts(
     connection: sqlite3.Connection, query: str, *parameters: object
 ) -> list[StoredArtifact]:
     return [artifact_of(row) for row in connection.execute(READING[query], parameters)]
+
+
+def _page(
+    connection: sqlite3.Connection, owner: OwnerId, kind: ArtifactKind, limit: int, offset: int
+) -> tuple[list[StoredArtifact], int]:
+    total: int = connection.execute(READING["count_artifacts"], (owner, kind)).fetchone()[0]
+    offset = min(offset, total)
+    return _artifacts(connection, "artifacts_page", owner, kind, limit, offset), total
+
+
+def _names(
+    connection: sqlite3.Connection, owner: OwnerId, kind: ArtifactKind, limit: int
+) -> dict[ArtifactId, str]:
+    return dict(connection.execute(READING["artifact_names"], (owner, kind, limit)).fetchall())
 
 
 def _narrowed(

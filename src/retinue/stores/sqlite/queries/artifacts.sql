@@ -19,6 +19,14 @@ ORDER BY list, position LIMIT 20;
 SELECT body, version, list, position FROM artifacts
 WHERE owner = ?1 AND kind = ?2 AND kind <> 'item' ORDER BY name;
 
+-- name: artifacts_page
+SELECT body, version, list, position FROM artifacts
+WHERE owner = ?1 AND kind = ?2 AND kind <> 'item' ORDER BY name LIMIT ?3 OFFSET ?4;
+
+-- name: artifact_names
+SELECT id, coalesce(cast(body AS TEXT) ->> '$.name', cast(body AS TEXT) ->> '$.title')
+FROM artifacts WHERE owner = ?1 AND kind = ?2 AND kind <> 'item' ORDER BY name LIMIT ?3;
+
 -- name: all_items
 SELECT body, version, list, position FROM artifacts
 WHERE owner = ?1 AND kind = 'item' ORDER BY list, position;
