@@ -68,11 +68,7 @@ def test_a_page_that_opens_while_the_server_is_down_connects_later(
 
 def test_without_sockets_the_same_arrives_as_server_sent_events(visit: Visit, house: House) -> None:
     window = visit()
-    window.page.add_init_script(
-        "window.WebSocket = class { constructor() { setTimeout(() => this.onclose?.(), 0); }"
-        " close() {} send() {} }"
-    )
-    window.page.reload()
+    window.lose_sockets()
     expect(window.list).to_be_visible()
     window.begin()
     window.say("count to 1000")

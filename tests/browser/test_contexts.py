@@ -7,6 +7,7 @@ from collections.abc import Callable
 import pytest
 from playwright.sync_api import expect
 
+from retinue.engine.windows import LEASE_SECONDS
 from retinue.testing.kit import PATIENCE_SECONDS
 from tests.browser.house import House
 from tests.browser.window import Window
@@ -93,6 +94,23 @@ def test_the_server_knows_what_a_window_shows_as_long_as_it_is_open(
     comes(lambda: agent_id in chats(house))
     window.page.close()
     comes(lambda: agent_id not in chats(house))
+
+
+def test_without_a_socket_the_server_is_told_over_http_and_again_before_it_forgets(
+    visit: Visit, house: House
+) -> None:
+    window = visit()
+    window.page.clock.install()
+    window.lose_sockets()
+    agent_id = house.begin("assistant", "Told over HTTP")
+    window.page.evaluate("id => { location.hash = `#/c/${id}` }", agent_id)
+    expect(window.message).to_be_visible()
+    comes(lambda: agent_id in chats(house))
+    expect(window.message).to_be_visible()
+
+    with window.page.expect_request(lambda one: "/api/windows/" in one.url) as again:
+        window.page.clock.fast_forward(int(LEASE_SECONDS * 500))
+    assert (again.value.method, agent_id in (again.value.post_data or "")) == ("PUT", True)
 
 
 def chats(house: House) -> list[str]:

@@ -46,6 +46,14 @@ class Window:
     def trouble(self) -> list[str]:
         return TROUBLE[self.page]
 
+    def lose_sockets(self) -> None:
+        """Come back by a way that no WebSocket gets through."""
+        self.page.add_init_script(
+            "window.WebSocket = class { constructor() { setTimeout(() => this.onclose?.(), 0); }"
+            " close() {} send() {} }"
+        )
+        self.page.reload()
+
     # ------------------------------------------------------------ places
 
     @property
