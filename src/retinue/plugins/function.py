@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Generic, ParamSpec, TypeVar, get_args, ov
 from retinue.errors import DefinitionError
 from retinue.plugins.port import Operation, OperationContext, OperationEffect
 from retinue.tools.docstrings import docstring_of
-from retinue.tools.function import variables_of
+from retinue.tools.function import option_problem, variables_of
 from retinue.tools.signature import Signature, located
 
 if TYPE_CHECKING:
@@ -38,7 +38,9 @@ class FunctionOperation(Generic[P, R]):
         functools.update_wrapper(self, function)
         self.function = function
         self._options = options
-        self._complain_about_options()
+        problem = option_problem(options, _EFFECTS)
+        if problem is not None:
+            raise self._complaint(problem)
 
     def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R:
         return self.function(*args, **kwargs)
@@ -77,19 +79,6 @@ class FunctionOperation(Generic[P, R]):
             output_limit=options.output_limit,
             variables=variables_of(options.variables, self._complaint),
         )
-
-    def _complain_about_options(self) -> None:
-        options = self._options
-        if options.effect not in _EFFECTS:
-            raise self._complaint(
-                f"effect {options.effect!r} is unknown: {', '.join(_EFFECTS)} are known"
-            )
-        if isinstance(options.capabilities, str):
-            raise self._complaint("capabilities are a list of names, not one text")
-        if options.timeout_seconds is not None and options.timeout_seconds <= 0:
-            raise self._complaint("timeout_seconds must be above 0")
-        if options.output_limit is not None and options.output_limit <= 0:
-            raise self._complaint("output_limit must be above 0")
 
     def _complaint(self, reason: str) -> DefinitionError:
         return located(reason, self.function, field=f"operation {self._options.id}")

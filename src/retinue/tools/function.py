@@ -4,7 +4,7 @@ import functools
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Generic, ParamSpec, TypeVar, get_args, overload
+from typing import TYPE_CHECKING, Any, Generic, ParamSpec, Protocol, TypeVar, get_args, overload
 
 from retinue.errors import DefinitionError, UsageError
 from retinue.tools.docstrings import docstring_of
@@ -35,6 +35,35 @@ def name_problem(name: str) -> str | None:
     return None
 
 
+class Options(Protocol):
+    """What tools and operations both say of themselves."""
+
+    @property
+    def effect(self) -> str: ...
+
+    @property
+    def capabilities(self) -> Sequence[str]: ...
+
+    @property
+    def timeout_seconds(self) -> float | None: ...
+
+    @property
+    def output_limit(self) -> int | None: ...
+
+
+def option_problem(options: Options, effects: Sequence[str]) -> str | None:
+    """Say what is wrong with the options of a tool or an operation, if anything."""
+    if options.effect not in effects:
+        return f"effect {options.effect!r} is unknown: {', '.join(effects)} are known"
+    if isinstance(options.capabilities, str):
+        return "capabilities are a list of names, not one text"
+    if options.timeout_seconds is not None and options.timeout_seconds <= 0:
+        return "timeout_seconds must be above 0"
+    if options.output_limit is not None and options.output_limit <= 0:
+        return "output_limit must be above 0"
+    return None
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Options:
     name: str
@@ -54,7 +83,9 @@ class FunctionTool(Generic[P, R]):
         self.name = options.name
         self._options = options
         self._check: Callable[..., Any] | None = None
-        self._complain_about_options()
+        problem = name_problem(options.name) or option_problem(options, _EFFECTS)
+        if problem is not None:
+            raise self._complaint(problem)
 
     def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R:
         return self.function(*args, **kwargs)
@@ -127,22 +158,6 @@ class FunctionTool(Generic[P, R]):
                     raise TypeError(f"the check of {self.name!r} gave neither Verified nor a bool")
 
         return check
-
-    def _complain_about_options(self) -> None:
-        options = self._options
-        problem = name_problem(options.name)
-        if problem is not None:
-            raise self._complaint(problem)
-        if options.effect not in _EFFECTS:
-            raise self._complaint(
-                f"effect {options.effect!r} is unknown: {', '.join(_EFFECTS)} are known"
-            )
-        if isinstance(options.capabilities, str):
-            raise self._complaint("capabilities are a list of names, not one text")
-        if options.timeout_seconds is not None and options.timeout_seconds <= 0:
-            raise self._complaint("timeout_seconds must be above 0")
-        if options.output_limit is not None and options.output_limit <= 0:
-            raise self._complaint("output_limit must be above 0")
 
     @property
     def _spelled(self) -> str:
