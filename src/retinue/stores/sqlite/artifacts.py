@@ -1,10 +1,9 @@
 """Lists, notes and views in the embedded store: how they are read, and where changes go."""
 
-import asyncio
 import sqlite3
-from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TypeVar
 
 import msgspec
 
@@ -21,11 +20,11 @@ from retinue.stores.artifact_port import (
     Search,
     StoredArtifact,
 )
+from retinue.stores.sqlite.access import Access
 from retinue.stores.sqlite.artifact_writing import artifact_of, change_of
 from retinue.stores.sqlite.files import store_error
-from retinue.stores.sqlite.operations import ChangeArtifacts, Operation, RestoreArtifacts
+from retinue.stores.sqlite.operations import ChangeArtifacts, RestoreArtifacts
 from retinue.stores.sqlite.queries import READING, WRITING
-from retinue.stores.sqlite.requests import Read
 from retinue.stores.sqlite.rows import Row
 
 _INDEX_VERSION = "1"
@@ -58,15 +57,8 @@ def prepare_index(connection: sqlite3.Connection) -> bool:
 class SqliteArtifacts:
     """Implements `ArtifactStore` beside the embedded store's agents."""
 
-    def __init__(
-        self,
-        future: "Callable[[], asyncio.Future[Any]]",
-        write: Callable[[Operation], Awaitable[Any]],
-        read: Read,
-    ) -> None:
-        self._future = future
-        self._write = write
-        self._read = read
+    def __init__(self, access: Access) -> None:
+        self._future, self._write, self._read = access
         self.has_index = True
 
     # -- writing

@@ -1,10 +1,9 @@
 """Requests in the embedded store: what the writer has to know of them, and how they are read."""
 
-import asyncio
 import sqlite3
-from collections.abc import Awaitable, Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from datetime import datetime
-from typing import Any, Protocol, TypeVar
+from typing import TypeVar
 
 import msgspec
 from msgspec.structs import replace
@@ -15,8 +14,9 @@ from retinue.ids import AgentId, OwnerId, RequestId
 from retinue.messages import clean_text
 from retinue.stores.port import NewItem, Post
 from retinue.stores.request_port import Decision, Voiding
+from retinue.stores.sqlite.access import Access
 from retinue.stores.sqlite.batch import Batch
-from retinue.stores.sqlite.operations import Operation, SettleRequest
+from retinue.stores.sqlite.operations import SettleRequest
 from retinue.stores.sqlite.queries import READING, WRITING
 from retinue.stores.sqlite.rows import microseconds, moment, request_of
 from retinue.stores.sqlite.warm import Entry
@@ -157,24 +157,11 @@ def _notices(decision: Decision) -> list[tuple[Post, bytes]]:
     return [(post, _encode(notice.body))]
 
 
-class Read(Protocol):
-    """How the store reads."""
-
-    async def __call__(self, query: Callable[..., T], *parameters: object) -> T: ...
-
-
 class SqliteRequests:
     """Implements `RequestStore` beside the embedded store's agents."""
 
-    def __init__(
-        self,
-        future: "Callable[[], asyncio.Future[Any]]",
-        write: Callable[[Operation], Awaitable[Any]],
-        read: Read,
-    ) -> None:
-        self._future = future
-        self._write = write
-        self._read = read
+    def __init__(self, access: Access) -> None:
+        self._future, self._write, self._read = access
 
     async def settle(self, decision: Decision) -> Request:
         asked = await self._read(_read, "request", decision.request_id, decision.owner)

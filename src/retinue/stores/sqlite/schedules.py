@@ -1,11 +1,10 @@
 """Schedules in the embedded store: what the writer has to know of them, and how they are read."""
 
-import asyncio
 import sqlite3
 from collections import defaultdict
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
-from typing import Any, Protocol, TypeVar
+from typing import Any, TypeVar
 
 import msgspec
 from msgspec.structs import replace
@@ -16,12 +15,12 @@ from retinue.errors import ConflictError, NotFoundError
 from retinue.ids import ItemId, OwnerId, ScheduleId
 from retinue.stores.port import Post, Receipt
 from retinue.stores.schedule_port import Firing, KeptSchedules, Slot, StoredSchedule, mark_key
+from retinue.stores.sqlite.access import Access, Listeners
 from retinue.stores.sqlite.batch import Batch
 from retinue.stores.sqlite.operations import (
     AddSchedule,
     ExecuteMark,
     Fire,
-    Operation,
     RemoveSchedule,
     ReplaceSchedule,
     RestoreSchedules,
@@ -147,34 +146,15 @@ def _restoring(kept: KeptSchedules) -> list[Statement]:
     return statements
 
 
-class Read(Protocol):
-    """How the store reads."""
-
-    async def __call__(self, query: Callable[..., T], *parameters: object) -> T: ...
-
-
 class SqliteSchedules:
     """Implements `ScheduleStore` beside the embedded store's agents."""
 
-    def __init__(
-        self,
-        future: "Callable[[], asyncio.Future[Any]]",
-        write: Callable[[Operation], Awaitable[Any]],
-        read: Read,
-    ) -> None:
-        self._future = future
-        self._write = write
-        self._read = read
-        self._listeners: list[Callable[[OwnerId], None]] = []
+    def __init__(self, access: Access) -> None:
+        self._future, self._write, self._read = access
+        self._listeners = Listeners[OwnerId]()
 
     def listen(self, listener: Callable[[OwnerId], None]) -> Callable[[], None]:
-        self._listeners.append(listener)
-
-        def undo() -> None:
-            if listener in self._listeners:
-                self._listeners.remove(listener)
-
-        return undo
+        return self._listeners.add(listener)
 
     # -- writing
 
@@ -228,8 +208,7 @@ class SqliteSchedules:
             self._announce(owner)
 
     def _announce(self, owner: OwnerId) -> None:
-        for listener in tuple(self._listeners):
-            listener(owner)
+        self._listeners.tell(owner)
 
     # -- reading
 

@@ -35,6 +35,7 @@ from retinue.stores.port import (
     Waking,
 )
 from retinue.stores.sqlite import reading
+from retinue.stores.sqlite.access import Access, Listeners
 from retinue.stores.sqlite.artifacts import SqliteArtifacts, prepare_index
 from retinue.stores.sqlite.checkpoints import Checkpoints
 from retinue.stores.sqlite.drafts import Claimed
@@ -89,7 +90,7 @@ class SqliteStore:
         self._clock = clock or SystemClock()
         self._changes_kept = changes_kept
         self._lock = DirectoryLock(self._data)
-        self._listeners: list[Listener] = []
+        self._listeners = Listeners[Sequence[Change]]()
         self._was_clean = True
         self._schema = 0
         self._loop: asyncio.AbstractEventLoop | None = None
@@ -98,11 +99,12 @@ class SqliteStore:
         self._checkpoints: Checkpoints | None = None
         self._refusal: StoreFullError | None = None
         self._refusal_counts_until = 0.0
-        self._schedules = SqliteSchedules(self._future, self._write, self._read)
-        self._requests = SqliteRequests(self._future, self._write, self._read)
-        self._variables = SqliteVariables(self._future, self._write, self._read)
+        access = Access(self._future, self._write, self._read)
+        self._schedules = SqliteSchedules(access)
+        self._requests = SqliteRequests(access)
+        self._variables = SqliteVariables(access)
         self._usage = SqliteUsage(self._read)
-        self._artifacts = SqliteArtifacts(self._future, self._write, self._read)
+        self._artifacts = SqliteArtifacts(access)
 
     async def open(self) -> None:
         self._loop = asyncio.get_running_loop()
@@ -193,13 +195,7 @@ class SqliteStore:
         return self._data
 
     def listen(self, listener: Listener) -> Callable[[], None]:
-        self._listeners.append(listener)
-
-        def undo() -> None:
-            if listener in self._listeners:
-                self._listeners.remove(listener)
-
-        return undo
+        return self._listeners.add(listener)
 
     # -- writing
 
@@ -420,8 +416,7 @@ class SqliteStore:
                     self._refusal_counts_until = self._clock.monotonic() + _REFUSAL_SECONDS
                 future.set_exception(error)
         if changes:
-            for listener in tuple(self._listeners):
-                listener(changes)
+            self._listeners.tell(changes)
 
 
 def _body(post: Post) -> bytes:

@@ -7,8 +7,8 @@ from datetime import date
 from retinue.agents.state import TokenStats
 from retinue.agents.usage import UsageKey
 from retinue.ids import OwnerId
+from retinue.stores.sqlite.access import Read
 from retinue.stores.sqlite.queries import READING
-from retinue.stores.sqlite.requests import Read
 from retinue.stores.usage_port import UsageSum
 
 _FOREVER = (date.min.toordinal(), date.max.toordinal())

@@ -1,40 +1,25 @@
 """Values of accounts in the embedded store."""
 
-import asyncio
 import sqlite3
 from collections import defaultdict
-from collections.abc import Awaitable, Callable
-from typing import Any
+from collections.abc import Callable
 
 from retinue.ids import OwnerId
-from retinue.stores.sqlite.operations import ExecuteVariable, Operation
+from retinue.stores.sqlite.access import Access, Listeners
+from retinue.stores.sqlite.operations import ExecuteVariable
 from retinue.stores.sqlite.queries import READING
-from retinue.stores.sqlite.requests import Read
 from retinue.stores.variable_port import KeptVariables, Sealed
 
 
 class SqliteVariables:
     """Implements `VariableStore` beside the embedded store's agents."""
 
-    def __init__(
-        self,
-        future: "Callable[[], asyncio.Future[Any]]",
-        write: Callable[[Operation], Awaitable[Any]],
-        read: Read,
-    ) -> None:
-        self._future = future
-        self._write = write
-        self._read = read
-        self._listeners: list[Callable[[OwnerId], None]] = []
+    def __init__(self, access: Access) -> None:
+        self._future, self._write, self._read = access
+        self._listeners = Listeners[OwnerId]()
 
     def listen(self, listener: Callable[[OwnerId], None]) -> Callable[[], None]:
-        self._listeners.append(listener)
-
-        def undo() -> None:
-            if listener in self._listeners:
-                self._listeners.remove(listener)
-
-        return undo
+        return self._listeners.add(listener)
 
     async def all(self) -> Sealed:
         return (await self._read(read_variables)).accounts
@@ -52,8 +37,7 @@ class SqliteVariables:
 
     async def _execute(self, statement: str, owner: OwnerId, *rest: str) -> None:
         await self._write(ExecuteVariable(self._future(), statement, (owner, *rest)))
-        for listener in tuple(self._listeners):
-            listener(owner)
+        self._listeners.tell(owner)
 
 
 def read_variables(connection: sqlite3.Connection) -> KeptVariables:
