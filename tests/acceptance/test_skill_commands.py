@@ -18,7 +18,10 @@ from retinue.ids import LOCAL_OWNER, AgentId
 from retinue.messages import ToolRecord
 from retinue.models.port import ModelRequest
 from retinue.models.scripted import Answer, Call, Reply, ScriptedModel
+from retinue.plugins.defining import define_plugin
+from retinue.plugins.function import operation, operations_of
 from retinue.plugins.skill_client import TOKEN_VARIABLE
+from retinue.testing.kit import PATIENCE_SECONDS
 from retinue.tools.sandbox import Sandbox
 from tests.acceptance.http.support import SHELF, last_words
 from tests.waiting import eventually, until
@@ -41,6 +44,10 @@ skillDenylist = ["secret-*"]
 toolExposure = "mixed"
 toolAllowlist = ["shelf_who", "shell"]
 skillAllowlist = ["shelf"]
+""",
+    "watchman": """
+toolExposure = "skills"
+toolAllowlist = ["tower_*", "shell"]
 """,
     "plain": """
 toolAllowlist = ["shelf_*", "shell"]
@@ -74,11 +81,28 @@ def called(words: str) -> Answer:
     return Reply(calls=[Call(name=name, arguments={key: rest})])
 
 
+class Tower:
+    """A plugin with an operation that ends when it is told to."""
+
+    def __init__(self) -> None:
+        self.begun = asyncio.Event()
+        self.ended = asyncio.Event()
+
+    @operation
+    async def watch(self) -> None:
+        self.begun.set()
+        try:
+            await asyncio.sleep(50)
+        finally:
+            self.ended.set()
+
+
 class House:
     """A project that is open, with its agents."""
 
-    def __init__(self, app: App, project: Path, model: Model) -> None:
+    def __init__(self, app: App, project: Path, model: Model, tower: Tower) -> None:
         self.app = app
+        self.tower = tower
         self.model = model
         self.project = project
         self.agents: dict[str, AgentId] = {}
@@ -118,9 +142,11 @@ async def house(tmp_path: Path) -> AsyncIterator[House]:
     os.mkfifo(project / "skills" / "letters" / "pipe")
     (project / "retinue.toml").write_text('model = "scripted"\n[limits]\ncoalesceWindowMs = 0\n')
     model = Model()
-    extras = Extras(models={"scripted": ScriptedModel(model)}, plugins=[SHELF])
+    tower = Tower()
+    plugins = [SHELF, define_plugin(id="tower", operations=operations_of(tower))]
+    extras = Extras(models={"scripted": ScriptedModel(model)}, plugins=plugins)
     app = await open_app(project, {}, extras=extras)
-    yield House(app, project, model)
+    yield House(app, project, model, tower)
     await app.close()
 
 
@@ -233,6 +259,18 @@ async def test_what_a_definition_denies_is_denied_to_a_pass_that_lives(house: Ho
     (files / "denied").touch()
     told = await running
     assert told.startswith(f"{agent_id}\nThe tool 'shelf_who' is not allowed for this agent.")
+
+
+async def test_what_a_command_asked_for_ends_with_it(house: House) -> None:
+    agent_id = await house.open_agent("watchman")
+    files = house.project / ".retinue" / "agents" / agent_id / "files"
+    words = "/skills/tower/tower-cli watch & until [ -e seen ]; do sleep 0.05; done"
+    running = asyncio.create_task(house.sh("watchman", words))
+    async with asyncio.timeout(PATIENCE_SECONDS):
+        await house.tower.begun.wait()
+        (files / "seen").touch()
+        await running
+        await house.tower.ended.wait()
 
 
 async def test_who_is_offered_no_skill_gets_no_way_back(house: House) -> None:

@@ -22,7 +22,7 @@ from starlette.routing import Route
 from retinue.engine.operations import Caller, Operations
 from retinue.engine.skills.desk import SOCKET
 from retinue.engine.skills.passes import Passes
-from retinue.errors import RetinueError
+from retinue.errors import OperationError, RetinueError
 from retinue.server.auth import unauthorized
 from retinue.server.decoding import decode_json
 from retinue.server.endpoints import answer, read_body
@@ -98,26 +98,31 @@ class SkillDoor:
 
     async def _operate(self, request: Request) -> Response:
         try:
-            caller = self._caller(request)
-            data = await read_body(request, limit=_MOST_BYTES, timeout_seconds=_READ_SECONDS)
-            asked = decode_json(data, SkillCall)
-            names = request.path_params
-            result = await self._operations.call(
-                caller, names["plugin"], names["operation"], asked.arguments
-            )
-            return answer(OperationResult(result=result))
+            with self._passes.used(_token(request)) as caller:
+                return await self._answer(request, caller)
         except RetinueError as error:
             return error_response(error)
+        except asyncio.CancelledError:
+            return error_response(OperationError("the command that asked for it has ended"))
         except Exception:
             logger.exception("request of a skill failed")
             return error_response(internal_error())
 
-    def _caller(self, request: Request) -> Caller:
-        scheme, _, token = request.headers.get("authorization", "").partition(" ")
-        caller = self._passes.holder(token.strip()) if scheme.lower() == "bearer" else None
+    async def _answer(self, request: Request, caller: Caller | None) -> Response:
         if caller is None:
             raise unauthorized("This is for commands that an agent runs in its shell.")
-        return caller
+        data = await read_body(request, limit=_MOST_BYTES, timeout_seconds=_READ_SECONDS)
+        asked = decode_json(data, SkillCall)
+        names = request.path_params
+        result = await self._operations.call(
+            caller, names["plugin"], names["operation"], asked.arguments
+        )
+        return answer(OperationResult(result=result))
+
+
+def _token(request: Request) -> str:
+    scheme, _, token = request.headers.get("authorization", "").partition(" ")
+    return token.strip() if scheme.lower() == "bearer" else ""
 
 
 def _new_home(data: Path) -> Path:
