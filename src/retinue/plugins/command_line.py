@@ -20,8 +20,6 @@ _MARK = "argument:"
 UNFIT = "invalid_arguments"
 """The code of an error that tells which arguments do not fit: the command line is wrong."""
 
-_OPTION = re.compile(r"-h|--([a-z][a-z0-9-]*)?")
-
 
 class CommandLineError(Exception):
     """The command line is wrong; says why."""
@@ -75,7 +73,8 @@ class Parser(argparse.ArgumentParser):
             return [words[0], *self.commands[words[0]].joined(words[1:])]
         joined: list[str] = []
         for word in words:
-            is_value = word.startswith("-") and not _OPTION.fullmatch(word.partition("=")[0])
+            flag = word.partition("=")[0]
+            is_value = word.startswith("-") and not (flag in self._takes_value or is_option(flag))
             if is_value and joined and self._takes_value.get(joined[-1]):
                 joined[-1] += f"={word}"
             else:
@@ -142,6 +141,11 @@ def options_of(operation: Mapping[str, Any]) -> Sequence[Option]:
             )
         )
     return told
+
+
+def is_option(text: str) -> bool:
+    """Whether a text looks like one."""
+    return re.fullmatch(r"--([A-Za-z][A-Za-z0-9-]*)?", text) is not None
 
 
 def flag_of(name: str) -> str:

@@ -25,6 +25,7 @@ logger = logging.getLogger(__name__)
 
 T = TypeVar("T")
 _Stamp = tuple[int, int, int]
+_PATIENCE_SECONDS = 2.0
 
 GROUP = "does not load"
 """Groups of errors with this message tell everything that is wrong with a file at once."""
@@ -69,17 +70,27 @@ class PythonFolder(Generic[T]):
         self._finder = FileFinder(str(self._directory), (_FreshLoader, [".py"]))
         self._stamps: Mapping[str, _Stamp] = {}
         self._lock = asyncio.Lock()
+        self._has_looked = False
         self.files: Mapping[str, LoadedFile[T]] = {}
 
     async def refresh(self) -> bool:
         """Load what changed; False when nothing did."""
         if self._scan() == self._stamps:
+            self._has_looked = True
             return False
-        async with self._lock:
+        try:
+            async with asyncio.timeout(_PATIENCE_SECONDS if self._has_looked else None):
+                await self._lock.acquire()
+        except TimeoutError:
+            return False  # somebody waits for a file that takes long; the last versions serve
+        try:
             stamps = self._scan()
             if stamps == self._stamps:
                 return False
             await self._refresh(stamps)
+            self._has_looked = True
+        finally:
+            self._lock.release()
         return True
 
     def _scan(self) -> Mapping[str, _Stamp]:

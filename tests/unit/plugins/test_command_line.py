@@ -109,6 +109,8 @@ def test_options_become_arguments_that_fit(words: Sequence[str], given: dict[str
         (["more"], "unrecognized arguments: more"),
         (["--tags", "--is-dry"], "argument --tags: expected one argument"),
         (["--tags", "--tag=x"], "argument --tags: expected one argument"),
+        (["--tags", "--Tag"], "argument --tags: expected one argument"),
+        (["--tags"], "argument --tags: expected one argument"),
         (["--shades", "green"], "argument --shades: invalid choice: 'green'"),
     ],
 )

@@ -1,5 +1,6 @@
 """`plugins/*.py`: plugins of a project, loaded again when they change."""
 
+import asyncio
 import os
 import re
 import threading
@@ -113,7 +114,12 @@ async def test_a_file_that_never_ends_is_told_and_holds_up_nothing(
     release = threading.Event()
     monkeypatch.setattr(threading, "released", release, raising=False)
     folder.write("echo.py", f"import threading\nthreading.released.wait(30)\n{GOOD}")
+    waiting = asyncio.create_task(folder.said())
+    await asyncio.sleep(0)
+    monkeypatch.setattr(python_folder, "_PATIENCE_SECONDS", 0)
     assert await folder.said() == "one"
+    assert not waiting.done()
+    assert await waiting == "one"
     [problem] = folder.plugins.problems()
     assert problem.using_last_good
     assert "it has not loaded in 0.2 seconds" in problem.message
