@@ -1,7 +1,6 @@
 """Lists, notes and views survive the loss of the database, and travel with archives."""
 
 import asyncio
-from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
 
@@ -16,8 +15,6 @@ from retinue.stores.artifact_port import Put, Removal, Search
 from retinue.stores.folders.archive import export_to, import_from
 from retinue.stores.folders.artifact_layout import file_of, owner_folder, owners_of
 from retinue.stores.folders.comparing import compare
-from retinue.stores.folders.mirror import Mirror
-from retinue.stores.folders.rebuilding import Rebuilt, open_or_rebuild
 from retinue.stores.sqlite.store import SqliteStore
 from retinue.testing.store_artifact_contract import (
     GROCERIES,
@@ -30,44 +27,11 @@ from retinue.testing.store_artifact_contract import (
     put,
 )
 from retinue.testing.store_samples import START
+from tests.unit.stores.home import Home
 from tests.waiting import eventually
 
 ODD = OwnerId("../web:ada@example.com")
 TEXT = "---\nnot front matter\n---\n\r\n# Heading \u2028\n\ttabs: 'and' \"quotes\"\n\n"
-
-
-class Home:
-    """A data directory with its store and its mirror."""
-
-    def __init__(self, data: Path) -> None:
-        self.data = data
-        self.report: Rebuilt | None = None
-
-    async def open(self) -> SqliteStore:
-        self.store = SqliteStore(self.data)
-        self.mirror = Mirror(self.store)
-        self.report = await open_or_rebuild(self.store)
-        await self.mirror.start()
-        return self.store
-
-    async def close(self) -> None:
-        await self.mirror.stop()
-        await self.store.close()
-
-    async def again(self) -> SqliteStore:
-        """Close, and open anew without the database."""
-        await self.close()
-        for path in self.data.glob("retinue.db*"):
-            path.unlink()
-        return await self.open()
-
-
-@pytest.fixture
-async def home(tmp_path: Path) -> AsyncIterator[Home]:
-    home = Home(tmp_path / "data")
-    await home.open()
-    yield home
-    await home.close()
 
 
 async def everything(store: SqliteStore, owner: OwnerId = LOCAL_OWNER) -> list[Artifact]:
@@ -89,7 +53,7 @@ async def test_everything_comes_back_without_the_database(home: Home) -> None:
     call = a_change(Put(artifact=an_item("i4"), list_id=GROCERIES, position=0), key="a call")
     await home.store.artifacts.apply(call)
     before = await everything(home.store)
-    store = await home.again()
+    store = (await home.again()).store
     assert home.report is not None and home.report.problems == []
     assert await everything(store) == before
     assert [one.id for one in await everything(store, ODD)] == ["n1"]
@@ -100,7 +64,7 @@ async def test_everything_comes_back_without_the_database(home: Home) -> None:
     last = await store.artifacts.last_undoable(LOCAL_OWNER, "lists")
     assert last is not None and last.key == "a call"
     await add(store.artifacts, "i5")
-    store = await home.again()
+    store = (await home.again()).store
     assert await order(store.artifacts) == ["i4", "i1", "i2", "i3", "i5"]
 
 
@@ -154,7 +118,7 @@ async def test_a_damaged_file_costs_only_itself_and_is_kept(home: Home) -> None:
     with (folder / "changes.jsonl").open("ab") as file:
         file.write(b'{"torn')
     await home.open()
-    store = await home.again()
+    store = (await home.again()).store
     assert home.report is not None
     (problem,) = home.report.problems
     assert "groceries.json" in problem and "kept as" in problem
@@ -183,7 +147,7 @@ async def test_front_matter_that_somebody_broke_costs_only_its_note(
     note = owner_folder(home.data, LOCAL_OWNER) / "notes" / "n1.md"
     note.write_text(content)
     await home.open()
-    store = await home.again()
+    store = (await home.again()).store
     assert home.report is not None
     (problem,) = home.report.problems
     assert "n1.md cannot be read" in problem
@@ -197,7 +161,7 @@ async def test_a_note_that_was_edited_by_hand_comes_back_as_it_was_written(home:
     note = owner_folder(home.data, LOCAL_OWNER) / "notes" / "n1.md"
     note.write_text(note.read_text().replace("title: Plan", "title: 2026") + "\nand more")
     await home.open()
-    store = await home.again()
+    store = (await home.again()).store
     (found,) = await everything(store)
     assert isinstance(found, Note)
     assert (found.title, found.content) == ("2026", "short\nand more")
@@ -213,7 +177,7 @@ async def test_of_two_files_that_claim_one_name_or_id_none_is_lost(home: Home) -
     copied = groceries.read_text().replace('"groceries"', '"later"').replace("Groceries", "Later")
     (folder / "lists" / "later.json").write_text(copied)
     await home.open()
-    store = await home.again()
+    store = (await home.again()).store
     assert home.report is not None
     told = "\n".join(home.report.problems)
     assert "n2.md cannot be read (what it holds is in n1.md too" in told
@@ -245,7 +209,7 @@ async def test_a_change_that_says_nothing_is_left_out_of_the_log(home: Home) -> 
         with log.open("ab") as file:
             file.write(msgspec.json.encode(line | {"id": f"h{len(edits)}", "edits": edits}) + b"\n")
     await home.open()
-    store = await home.again()
+    store = (await home.again()).store
     assert home.report is not None and home.report.problems == []
     assert len(await everything(store)) == 6
 

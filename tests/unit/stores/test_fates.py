@@ -10,7 +10,7 @@ from retinue.stores.folders.mirror import Mirror
 from retinue.stores.port import Receipt
 from retinue.stores.sqlite.store import SqliteStore
 from retinue.testing.store_samples import Runner, chat, new_agent, post
-from tests.unit.stores.test_folders import Home
+from tests.unit.stores.home import Home
 
 MANY = 30
 

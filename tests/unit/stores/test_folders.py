@@ -3,9 +3,7 @@
 import json
 import os
 import sqlite3
-from collections.abc import AsyncIterator
 from pathlib import Path
-from typing import Any
 
 import msgspec
 import pytest
@@ -17,60 +15,14 @@ from retinue.messages import UnknownRecord
 from retinue.stores.folders import mirror
 from retinue.stores.folders.comparing import compare
 from retinue.stores.folders.mirror import Mirror
-from retinue.stores.folders.rebuilding import needs_rebuild, open_or_rebuild
+from retinue.stores.folders.rebuilding import needs_rebuild
 from retinue.stores.port import NewDelivery, Offset, Receipt
-from retinue.stores.sqlite.store import SqliteStore
 from retinue.stores.sqlite.whole import SqliteWholeReader
 from retinue.testing.store_samples import START, Runner, at, chat, new_agent, post
+from tests.unit.stores.home import Home
 from tests.waiting import eventually
 
 HOLOGRAM = b'{"kind":"hologram", "v":9, "seq":4, "at":"2026-11-16T08:00:02Z", "x":{"y":[1.50]}}'
-
-
-class Home:
-    """A data directory with its store and its mirror."""
-
-    def __init__(self, data: Path) -> None:
-        self.data = data
-        self.store = SqliteStore(data)
-        self.mirror = Mirror(self.store)
-
-    async def open(self) -> None:
-        self.report = await open_or_rebuild(self.store)
-        await self.mirror.start()
-
-    async def close(self) -> None:
-        await self.mirror.stop()
-        await self.store.close()
-
-    async def again(self) -> "Home":
-        """Close, and open anew without the database."""
-        await self.close()
-        self.lose_database()
-        home = Home(self.data)
-        await home.open()
-        return home
-
-    def lose_database(self) -> None:
-        for path in self.data.glob("retinue.db*"):
-            path.unlink()
-
-    def folder(self, agent_id: AgentId) -> Path:
-        return self.data / "agents" / agent_id
-
-    def state(self, agent_id: AgentId) -> dict[str, Any]:
-        return json.loads((self.folder(agent_id) / "state.json").read_bytes())
-
-    def lines(self, agent_id: AgentId) -> list[bytes]:
-        return (self.folder(agent_id) / "history.jsonl").read_bytes().splitlines()
-
-
-@pytest.fixture
-async def home(tmp_path: Path) -> AsyncIterator[Home]:
-    home = Home(tmp_path / "data")
-    await home.open()
-    yield home
-    await home.close()
 
 
 async def conversation(home: Home, channel: str = "a") -> tuple[Runner, Receipt]:

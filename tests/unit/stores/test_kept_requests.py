@@ -8,30 +8,17 @@ from retinue.errors import ConflictError
 from retinue.ids import LOCAL_OWNER, OwnerId, RequestId
 from retinue.stores.folders.archive import export_to, import_from
 from retinue.stores.folders.comparing import compare
-from retinue.stores.folders.mirror import Mirror
-from retinue.stores.folders.rebuilding import open_or_rebuild
 from retinue.stores.sqlite.store import SqliteStore
 from retinue.testing.store_request_contract import a_decision, a_request, asking
+from tests.unit.stores.home import Home
 
 
-def lose_database(data: Path) -> None:
-    for path in data.glob("retinue.db*"):
-        path.unlink()
-
-
-async def test_a_pending_request_survives_the_loss_of_the_database(tmp_path: Path) -> None:
-    store = SqliteStore(tmp_path)
-    await store.open()
-    mirror = Mirror(store)
-    await mirror.start()
-    runner = await asking(store, "q1", "q2")
-    decided = await store.requests.settle(a_decision("q2"))
-    await mirror.stop()
-    assert await compare(store, tmp_path) == []
-    await store.close()
-    lose_database(tmp_path)
-    again = SqliteStore(tmp_path)
-    await open_or_rebuild(again)
+async def test_a_pending_request_survives_the_loss_of_the_database(home: Home) -> None:
+    runner = await asking(home.store, "q1", "q2")
+    decided = await home.store.requests.settle(a_decision("q2"))
+    await home.mirror.stop()
+    assert await compare(home.store, home.data) == []
+    again = (await home.again()).store
     settled, open_one = await again.requests.list(LOCAL_OWNER)
     assert open_one == a_request(runner.id)
     assert settled == decided
@@ -40,7 +27,6 @@ async def test_a_pending_request_survives_the_loss_of_the_database(tmp_path: Pat
     assert (await again.requests.settle(a_decision())).status == "allowed"
     items = await again.open_items(LOCAL_OWNER, runner.id)
     assert [item.kind for item in items] == ["answer", "answer"]
-    await again.close()
 
 
 async def test_an_imported_request_is_the_new_owner_s(tmp_path: Path) -> None:

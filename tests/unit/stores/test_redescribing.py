@@ -7,7 +7,7 @@ import msgspec
 from retinue.ids import LOCAL_OWNER
 from retinue.stores.port import Redescription
 from retinue.testing.store_samples import Runner, new_agent, permanent
-from tests.unit.stores.test_folders import Home
+from tests.unit.stores.home import Home
 
 replace = msgspec.structs.replace
 

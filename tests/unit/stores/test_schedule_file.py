@@ -1,7 +1,6 @@
 """What stands beside the agents survives the loss of the database, and travels with archives."""
 
 import json
-from collections.abc import AsyncIterator
 from pathlib import Path
 
 import pytest
@@ -12,49 +11,13 @@ from retinue.errors import ConflictError
 from retinue.ids import LOCAL_OWNER, OwnerId
 from retinue.stores.folders.archive import export_to, import_from
 from retinue.stores.folders.comparing import compare
-from retinue.stores.folders.mirror import Mirror
-from retinue.stores.folders.rebuilding import Rebuilt, open_or_rebuild
-from retinue.stores.sqlite.store import SqliteStore
 from retinue.testing.store_samples import START, at
 from retinue.testing.store_schedule_contract import DAILY, a_firing, a_run, a_schedule
+from tests.unit.stores.home import Home
 
 
-class Home:
-    """A data directory with its store and its mirror."""
-
-    def __init__(self, data: Path) -> None:
-        self.data = data
-        self.report: Rebuilt | None = None
-
-    async def open(self) -> SqliteStore:
-        self.store = SqliteStore(self.data)
-        self.mirror = Mirror(self.store)
-        self.report = await open_or_rebuild(self.store)
-        await self.mirror.start()
-        return self.store
-
-    async def close(self) -> None:
-        await self.mirror.stop()
-        await self.store.close()
-
-    async def again(self) -> SqliteStore:
-        """Close, and open anew without the database."""
-        await self.close()
-        for path in self.data.glob("retinue.db*"):
-            path.unlink()
-        return await self.open()
-
-    @property
-    def file(self) -> Path:
-        return self.data / "schedules.json"
-
-
-@pytest.fixture
-async def home(tmp_path: Path) -> AsyncIterator[Home]:
-    home = Home(tmp_path / "data")
-    await home.open()
-    yield home
-    await home.close()
+def file_of(home: Home) -> Path:
+    return home.data / "schedules.json"
 
 
 async def test_schedules_slots_and_marks_come_back_without_the_database(home: Home) -> None:
@@ -68,7 +31,7 @@ async def test_schedules_slots_and_marks_come_back_without_the_database(home: Ho
     slots = await schedules.slots(LOCAL_OWNER, DAILY, 10)
     marks = await schedules.marks(LOCAL_OWNER)
 
-    store = await home.again()
+    store = (await home.again()).store
     assert home.report is not None
     assert list(home.report.problems) == []
     assert await store.schedules.all(LOCAL_OWNER) == before
@@ -82,14 +45,14 @@ async def test_the_sealed_values_of_accounts_come_back_too(home: Home) -> None:
     await home.store.variables.put(LOCAL_OWNER, "KEY", "v1.sealed")
     await home.store.variables.put(LOCAL_OWNER, "GONE", "v1.sealed")
     await home.store.variables.remove(LOCAL_OWNER, "GONE")
-    store = await home.again()
+    store = (await home.again()).store
     assert home.report is not None and not home.report.problems
     assert await store.variables.all() == {LOCAL_OWNER: {"KEY": "v1.sealed"}}
 
 
 async def test_schedules_alone_are_reason_enough_to_rebuild(home: Home) -> None:
     await home.store.schedules.add(a_schedule(), at(10))
-    store = await home.again()
+    store = (await home.again()).store
     assert home.report is not None
     assert home.report.agents == 0
     assert (await store.schedules.get(LOCAL_OWNER, DAILY)).next_at == at(10)
@@ -99,25 +62,27 @@ async def test_a_removed_schedule_leaves_the_file(home: Home) -> None:
     await home.store.schedules.add(a_schedule(), at(10))
     await home.store.schedules.remove(LOCAL_OWNER, DAILY)
     await home.close()
-    assert not home.file.exists() or json.loads(home.file.read_bytes())["schedules"] == []
+    assert not file_of(home).exists() or json.loads(file_of(home).read_bytes())["schedules"] == []
     await home.open()
 
 
 async def test_what_changed_while_nobody_followed_is_caught_up_at_the_start(home: Home) -> None:
     await home.mirror.stop()
     await home.store.schedules.add(a_schedule(), at(10))
-    assert not home.file.exists()
+    assert not file_of(home).exists()
     await home.store.close()
     await home.open()
     await home.close()
-    assert [s["schedule"]["id"] for s in json.loads(home.file.read_bytes())["schedules"]] == [DAILY]
+    assert [s["schedule"]["id"] for s in json.loads(file_of(home).read_bytes())["schedules"]] == [
+        DAILY
+    ]
     await home.open()
 
 
 async def test_a_file_that_cannot_be_read_is_told_and_kept(home: Home) -> None:
     await home.store.schedules.add(a_schedule(), at(10))
     await home.close()
-    home.file.write_text('{"schedules": [{"torn', encoding="utf-8")
+    file_of(home).write_text('{"schedules": [{"torn', encoding="utf-8")
     for path in home.data.glob("retinue.db*"):
         path.unlink()
     await home.open()
@@ -130,7 +95,7 @@ async def test_the_comparison_names_the_file_that_differs(home: Home) -> None:
     await home.store.schedules.add(a_schedule(), at(10))
     await home.mirror.stop()
     assert list(await compare(home.store, home.data)) == []
-    home.file.unlink()
+    file_of(home).unlink()
     (difference,) = await compare(home.store, home.data)
     assert "schedules.json differs" in difference
 
