@@ -1,8 +1,8 @@
 // @vitest-environment jsdom
 
 import { describe, expect, test } from "vitest";
-import { dressCode } from "../src/components/markdown/code";
-import { GrowingText, parseBlocks } from "../src/components/markdown/parse";
+import { dressCode, GrowingCode, languageOf } from "../src/components/markdown/code";
+import { GrowingText, type MarkdownBlock, parseBlocks } from "../src/components/markdown/parse";
 import { sanitise } from "../src/components/markdown/sanitise";
 
 function render(markdown: string): HTMLElement {
@@ -10,6 +10,13 @@ function render(markdown: string): HTMLElement {
   const fileUrl = (path: string) => `/api/agents/a/files/${path.replace(/^\/+/, "")}`;
   for (const { html } of parseBlocks(markdown)) page.append(sanitise(html, { fileUrl }));
   return page;
+}
+
+/** A block as it is read: code by its language and lines, whether it still grows or not. */
+function read({ html, code }: MarkdownBlock): string {
+  if (code) return `${code.language}: ${code.text.trimEnd()}`;
+  const whole = html.startsWith("<pre>") && sanitise(html).querySelector("code");
+  return whole ? `${languageOf(whole)}: ${whole.textContent?.trimEnd()}` : html;
 }
 
 const HOSTILE = [
@@ -133,11 +140,24 @@ describe("a friendly text", () => {
       const growing = new GrowingText();
       for (let end = 0; end <= text.length; end += step) {
         const sofar = text.slice(0, end).replace(/\r$/, "");
-        expect(growing.blocks(sofar).map(({ html }) => html)).toEqual(
-          parseBlocks(sofar).map(({ html }) => html),
-        );
+        expect(growing.blocks(sofar).map(read)).toEqual(parseBlocks(sofar).map(read));
       }
     }
+  });
+
+  test("code that grows is added to, and what is there stays as it is", () => {
+    const node = document.createElement("div");
+    const growing = new GrowingCode(node, "py");
+    const line = "total = add(one, two)\n";
+    for (let count = 1; count <= 600; count++) expect(growing.write(line.repeat(count))).toBe(true);
+    const code = node.querySelector("code");
+    const first = code?.firstElementChild;
+    expect(code?.textContent).toBe(line.repeat(600));
+    expect(code?.children.length).toBeGreaterThan(2);
+    expect(growing.write(`${line.repeat(600)}end`)).toBe(true);
+    expect(code?.firstElementChild).toBe(first);
+    expect(growing.write("something else")).toBe(false);
+    expect(code?.textContent).toBe(`${line.repeat(600)}end`);
   });
 
   test("a list that grows keeps its first points as they are, and counts on", () => {

@@ -13,15 +13,63 @@ export function dressCode(root: ParentNode, isComplete: boolean): void {
   for (const pre of root.querySelectorAll("pre")) {
     const code = pre.querySelector("code") ?? pre;
     const language = languageOf(code);
-    const figure = document.createElement("div");
-    figure.className = "code-block";
+    const figure = figureOf(code, language);
     pre.replaceWith(figure);
     pre.tabIndex = 0;
-    figure.append(
-      bar(language, () => code.textContent ?? ""),
-      pre,
-    );
+    figure.append(pre);
     if (isComplete && language) void colour(code, language);
+  }
+}
+
+function figureOf(code: Element, language: string): HTMLElement {
+  const figure = document.createElement("div");
+  figure.className = "code-block";
+  figure.append(bar(language, () => code.textContent ?? ""));
+  return figure;
+}
+
+/** So many characters are laid out anew with each word. */
+const CHUNK = 4000;
+
+/** Code that is being written: only what is new is added, and only the last lines are laid out anew. */
+export class GrowingCode {
+  private readonly code = document.createElement("code");
+  private tail = this.begin("");
+  private text = "";
+
+  constructor(
+    node: HTMLElement,
+    readonly language: string,
+  ) {
+    const pre = document.createElement("pre");
+    pre.tabIndex = 0;
+    pre.append(this.code);
+    const figure = figureOf(this.code, language);
+    figure.append(pre);
+    node.replaceChildren(figure);
+  }
+
+  /** Show the text; false when it is another one than before, and not only longer. */
+  write(text: string): boolean {
+    if (!text.startsWith(this.text)) return false;
+    this.tail.appendData(text.slice(this.text.length));
+    this.text = text;
+    const end = this.tail.data.lastIndexOf("\n") + 1;
+    if (end > CHUNK) {
+      const rest = this.tail.data.slice(end);
+      this.tail.deleteData(end, rest.length);
+      this.tail = this.begin(rest);
+    }
+    return true;
+  }
+
+  private begin(text: string): Text {
+    const lines = document.createElement("span");
+    lines.className = "lines";
+    const node = document.createTextNode(text);
+    lines.append(node);
+    this.code.append(lines);
+    return node;
   }
 }
 

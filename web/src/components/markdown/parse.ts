@@ -6,6 +6,8 @@ export interface MarkdownBlock {
   html: string;
   /** Whether the list of the block before it goes on here. */
   continues: boolean;
+  /** Code that is still being written, instead of HTML. */
+  code?: { language: string; text: string };
 }
 
 const TAG = /<[^>]*>?/g;
@@ -68,8 +70,15 @@ export class GrowingText {
     for (const token of tokens.splice(0, Math.max(0, last))) this.settle(token);
     const growing = tokens.find(isShown);
     if (growing?.type === "list") this.settlePoints(growing as Tokens.List);
-    const open = tokens.filter(isShown).map((token) => block(token, this.isInList));
+    const open = tokens.filter(isShown).map((token) => this.open(token));
     return [...this.settled, ...open];
+  }
+
+  private open(token: Token): MarkdownBlock {
+    if (token.type !== "code") return block(token, this.isInList);
+    const { lang, text } = token as Tokens.Code;
+    const language = /^\S*/.exec(lang ?? "")?.[0] ?? "";
+    return { html: "", continues: this.isInList, code: { language, text } };
   }
 
   private settle(token: Token): void {
