@@ -63,6 +63,8 @@ describe("the line before a message", () => {
     expect(visibleText(message)).toBe("buy milk");
     expect(hasContext(message)).toBe(true);
     expect(hasContext("buy milk")).toBe(false);
+    expect(visibleText(message, "an-agent")).toBe(message);
+    expect(hasContext(message, "an-agent")).toBe(false);
     for (const shown of ['<context a="b" /> and more', '<context a="b" /> words />\nx']) {
       expect(visibleText(shown)).toBe(shown);
     }

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from retinue.agents.context_line import without_context_line
+from retinue.agents.context_line import seen_text
 from retinue.agents.descriptor import Kind
 from retinue.cli.connecting import run_with_client
 from retinue.cli.contexts import print_context
@@ -145,7 +145,7 @@ def _fields(
     if detail.retry_at:
         fields.append(("tries again", moment(detail.retry_at, now)))
     queue = [
-        f"{item.id}  {item.fate}  {one_line(without_context_line(item.text), 60)}"
+        f"{item.id}  {item.fate}  {one_line(seen_text(item.text, item.sender.get('id', '')), 60)}"
         for item in detail.messages
     ]
     fields.append(("queue", "\n".join(queue) or "empty"))

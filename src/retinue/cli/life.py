@@ -2,7 +2,7 @@
 
 from datetime import datetime
 
-from retinue.agents.context_line import without_context_line
+from retinue.agents.context_line import seen_text
 from retinue.cli.client import MessageView
 from retinue.cli.printing import one_line
 from retinue.cli.wording import ago, lasting, moment, plural
@@ -25,7 +25,7 @@ def life_of(message: MessageView, now: datetime, *, is_working: bool = True) -> 
     """
     lines = [
         f"Message {message.id} to agent {message.agent_id}",
-        f"  “{one_line(without_context_line(message.text), _EXCERPT)}”",
+        f"  “{one_line(seen_text(message.text, message.sender.get('id', '')), _EXCERPT)}”",
         f"{moment(message.at, now)}  admitted from {sender_line(message.sender)}, "
         f"number {message.seq} in the inbox ({ago(message.at, now)})",
     ]

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Literal
 
-from retinue.agents.context_line import without_context_line
+from retinue.agents.context_line import seen_text
 from retinue.cli.cards import card, settled_line
 from retinue.cli.wording import arguments_line, milliseconds, plural
 from retinue.clock import SystemClock
@@ -53,7 +53,7 @@ def pieces_of(record: AnyRecord, calls: Mapping[str, CallPart]) -> list[Piece]:
     match record:
         case UserRecord():
             names = "".join(f"\n[{file.name}]" for file in record.files)
-            text = without_context_line(record.text)
+            text = seen_text(record.text, record.sender)
             label = (
                 record.sender if text is record.text else f"{record.sender or 'user'}, with context"
             )

@@ -3,7 +3,7 @@
 from dataclasses import dataclass, field
 from datetime import datetime
 
-from retinue.agents.context_line import without_context_line
+from retinue.agents.context_line import seen_text
 from retinue.agents.fate import FINAL
 from retinue.cli.pieces import (
     Piece,
@@ -229,7 +229,9 @@ class Transcript:
             return []
         self._noted.add(item.id)
         reason = f": {item.reason}" if item.reason else ""
-        text = f"“{one_line(without_context_line(item.text), 40)}” {item.fate}{reason}"
+        text = (
+            f"“{one_line(seen_text(item.text, item.sender.get('id', '')), 40)}” {item.fate}{reason}"
+        )
         return [Piece(kind="problem", text=text, at=item.ended_at)]
 
     def _forget_live(self) -> None:

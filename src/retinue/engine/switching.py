@@ -4,7 +4,7 @@ from collections.abc import Collection, Sequence
 
 from msgspec import Struct, structs
 
-from retinue.agents.context_line import without_context_line
+from retinue.agents.context_line import seen_text
 from retinue.agents.descriptor import UserDescriptor
 from retinue.agents.inbox import Item, ItemBody, ItemKind, Move, Route, Sender, Trail
 from retinue.engine.warm import Draft, Warm
@@ -107,8 +107,8 @@ def account_of(warm: Warm) -> str:
     for record in reversed(warm.history.records):
         if isinstance(record, SystemRecord) and record.text.startswith(_ARRIVAL):
             break
-        if isinstance(record, UserRecord) and without_context_line(record.text).strip():
-            lines.append(f"- person: {_clipped(without_context_line(record.text))}")
+        if isinstance(record, UserRecord) and seen_text(record.text, record.sender).strip():
+            lines.append(f"- person: {_clipped(seen_text(record.text, record.sender))}")
         elif isinstance(record, AssistantRecord) and record.text.strip():
             lines.append(f"- {warm.definition}: {_clipped(record.text)}")
         if len(lines) == _TEXTS:

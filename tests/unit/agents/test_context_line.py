@@ -2,7 +2,8 @@
 
 import pytest
 
-from retinue.agents.context_line import has_context_line, without_context_line
+from retinue.agents.context_line import has_context_line, seen_text, without_context_line
+from retinue.ids import new_agent_id
 
 LINE = '<context panel-id="p1" panel-type="artifacts" name="a &gt; b" />'
 
@@ -43,3 +44,10 @@ def test_the_first_line_is_left_out(text: str, seen: str) -> None:
 def test_anything_else_is_a_message_as_it_is(text: str) -> None:
     assert not has_context_line(text)
     assert without_context_line(text) is text
+
+
+def test_what_an_agent_writes_is_shown_whole() -> None:
+    text = f"{LINE}\nbuy milk"
+    assert seen_text(text, new_agent_id()) is text
+    for person in ("", "ada", "web:ada@example.com"):
+        assert seen_text(text, person) == "buy milk"

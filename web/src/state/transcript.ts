@@ -103,14 +103,14 @@ export type Block =
 
 const CONTEXT_LINE = /^<context(?:[ \t]+[A-Za-z][\w-]*="[^"\n]*")*[ \t]*\/>[ \t]*(?:\r?\n|$)/;
 
-/** A message without the line that a client puts before it for the model. */
-export function visibleText(text: string): string {
-  return text.replace(CONTEXT_LINE, "");
+/** A message without the line that a client puts before it for the model; agents put none. */
+export function visibleText(text: string, author = ""): string {
+  return author ? text : text.replace(CONTEXT_LINE, "");
 }
 
 /** Whether such a line stands before it. */
-export function hasContext(text: string): boolean {
-  return CONTEXT_LINE.test(text);
+export function hasContext(text: string, author = ""): boolean {
+  return !author && CONTEXT_LINE.test(text);
 }
 
 /** Whether a sender is an agent: people and schedules have names of another form. */
@@ -195,15 +195,16 @@ function recordBlock(
       return null;
     case "user": {
       const item = conversation.items.get(record.item);
+      const author = isAgentId(record.sender ?? "") ? (record.sender ?? "") : "";
       return {
         type: "user",
         key: `i:${record.item}`,
         id: record.item,
-        text: visibleText(record.text),
-        hasContext: hasContext(record.text),
+        text: visibleText(record.text, author),
+        hasContext: hasContext(record.text, author),
         files: record.files ?? [],
         at: record.at,
-        author: isAgentId(record.sender ?? "") ? (record.sender ?? "") : "",
+        author,
         to: record.to ?? "",
         fate: item?.fate ?? null,
         reason: item?.reason ?? "",
@@ -334,15 +335,16 @@ function queuedBlocks(
         isQueued: true,
       };
     }
+    const author = item.sender.type === "agent" ? (item.sender.id ?? "") : "";
     return {
       type: "user",
       key: `i:${item.id}`,
       id: item.id,
-      text: visibleText(item.text),
-      hasContext: hasContext(item.text),
+      text: visibleText(item.text, author),
+      hasContext: hasContext(item.text, author),
       files: item.files ?? [],
       at: item.at,
-      author: item.sender.type === "agent" ? (item.sender.id ?? "") : "",
+      author,
       to: "",
       fate: item.fate,
       reason: item.reason ?? "",

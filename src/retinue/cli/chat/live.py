@@ -3,7 +3,7 @@
 import textwrap
 from datetime import datetime
 
-from retinue.agents.context_line import without_context_line
+from retinue.agents.context_line import seen_text
 from retinue.cli.printing import one_line, safe
 from retinue.cli.transcript import Streamed, Transcript
 
@@ -64,7 +64,9 @@ def _queue(transcript: Transcript, width: int) -> list[Line]:
     lines = [
         (
             "class:notice",
-            one_line(f"⋯ queued {position}: {without_context_line(item.text)}", width - 1),
+            one_line(
+                f"⋯ queued {position}: {seen_text(item.text, item.sender.get('id', ''))}", width - 1
+            ),
         )
         for position, item in enumerate(waiting[:_QUEUE_SHOWN], 1)
     ]
