@@ -68,17 +68,20 @@ async def _serve(
             web = _web_app(app, host)
             link = _login_link(web, address_of(sockets, host))
 
+            beside = [asyncio.create_task(_say_when_stopping(web))]
+
             def ready(url: str) -> None:
                 write_server_file(app, url)
                 _greet(app, url, link, is_json=common.is_json)
+                beside.append(asyncio.create_task(app.engine.contexts.prepare()))
                 if is_opening:
                     typer.launch(link)
 
-            saying = asyncio.create_task(_say_when_stopping(web))
             try:
                 await listen(web, host, 0, on_ready=ready, sockets=sockets)
             finally:
-                saying.cancel()
+                for task in beside:
+                    task.cancel()
                 remove_server_file(app.settings.data_dir)
     finally:
         for taken in sockets:

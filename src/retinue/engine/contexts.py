@@ -28,6 +28,7 @@ from retinue.ids import AgentId, OwnerId
 from retinue.messages import AnyRecord, SummaryRecord
 from retinue.models.port import ModelRequest
 from retinue.stores.port import Snapshot, Store
+from retinue.tools.threads import in_thread
 
 
 class Contexts:
@@ -40,6 +41,12 @@ class Contexts:
         self._equipment = equipment
         self._composer = composer
         self._environment = environment
+
+    async def prepare(self) -> None:
+        """Describe all tools ahead, in a thread: the first message would have to wait for that."""
+        await self._equipment.refresh()
+        tools = self._equipment.tools.values()
+        await in_thread(lambda: sum(len(tool.parameters) for tool in tools), name="describe tools")
 
     async def view(self, owner: OwnerId, agent_id: AgentId) -> ContextView:
         """Raises what the next step would fail with: a definition that does not load, say."""

@@ -58,8 +58,9 @@ class FunctionOperation(Generic[P, R]):
         signature = Signature.of(self.function, self._complaint)
         text = docstring_of(self.function)
         name = f"{plugin_id}_{options.id}".replace("-", "_")
-        parameters = signature.schema(name, self.function, text.parameters, self._complaint)
-        validate = parameters.validate
+        parameters, validate = signature.schema(
+            name, self.function, text.parameters, self._complaint
+        )
         description = text.description or options.id.replace("-", " ")
 
         async def run(ctx: OperationContext, arguments: Mapping[str, Any]) -> Any:
@@ -69,7 +70,7 @@ class FunctionOperation(Generic[P, R]):
             id=options.id,
             summary=description.partition("\n")[0],
             description=description,
-            parameters=parameters.schema,
+            parameters=parameters,
             run=run,
             validate=validate,
             effect=options.effect,

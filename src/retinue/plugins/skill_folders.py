@@ -1,6 +1,7 @@
 """A plugin's skill: a folder with SKILL.md and a command line that calls its operations."""
 
 import json
+import logging
 import os
 import shutil
 import sys
@@ -13,6 +14,8 @@ from typing import Any
 from retinue.definitions.skill_file import LONGEST_DESCRIPTION
 from retinue.plugins.command_line import options_of
 from retinue.plugins.port import Operation, Plugin
+
+logger = logging.getLogger(__name__)
 
 PLACE = "/skills"
 """Where sandboxes have the folders."""
@@ -58,9 +61,26 @@ class SkillFolders:
         self.directory = directory
         self.skills: Mapping[str, PluginSkill] = {}
         self.revision = 0
+        self._unwritten: Mapping[str, Plugin] | None = None
 
-    def write(self, plugins: Mapping[str, Plugin]) -> None:
-        """Make the folders those of these plugins, and no others."""
+    def take(self, plugins: Mapping[str, Plugin]) -> None:
+        """From here on the skills are those of these plugins, and no others."""
+        self.skills = {plugin.id: self._skill(plugin) for plugin in plugins.values()}
+        self.revision += 1
+        self._unwritten = plugins
+
+    def are_written(self) -> bool:
+        """Write the folders if they are not yet; where that fails, there are no skills."""
+        if self._unwritten is not None:
+            plugins, self._unwritten = self._unwritten, None
+            try:
+                self._write(plugins)
+            except OSError as error:
+                self.skills = {}  # agents have the tools instead
+                logger.warning("skills not written", extra={"error": str(error)})
+        return bool(self.skills)
+
+    def _write(self, plugins: Mapping[str, Plugin]) -> None:
         kept = {CLIENT, *plugins} if plugins else set[str]()
         if self.directory.is_dir():
             for old in self.directory.iterdir():
@@ -68,8 +88,11 @@ class SkillFolders:
                     _remove(old)
         if plugins:
             self._write_client()
-        self.skills = {plugin.id: self._written(plugin) for plugin in plugins.values()}
-        self.revision += 1
+        for plugin in plugins.values():
+            folder = self.directory / plugin.id
+            _replace(folder / "operations.json", json.dumps(described(plugin), ensure_ascii=False))
+            _replace(folder / "SKILL.md", document_of(plugin))
+            _replace(folder / f"{plugin.id}-cli", _script(plugin.id), mode=0o755)
 
     def _write_client(self) -> None:
         place = self.directory / CLIENT
@@ -78,12 +101,9 @@ class SkillFolders:
             source = files("retinue.plugins").joinpath(name).read_text("utf-8")
             _replace(place / "retinue" / "plugins" / name, source)
 
-    def _written(self, plugin: Plugin) -> PluginSkill:
-        folder = self.directory / plugin.id
-        _replace(folder / "operations.json", json.dumps(described(plugin), ensure_ascii=False))
-        _replace(folder / "SKILL.md", document_of(plugin))
-        _replace(folder / f"{plugin.id}-cli", _script(plugin.id), mode=0o755)
+    def _skill(self, plugin: Plugin) -> PluginSkill:
         description = " ".join(plugin.description.split())[:LONGEST_DESCRIPTION]
+        folder = self.directory / plugin.id
         return PluginSkill(id=plugin.id, description=description, folder=folder)
 
 
@@ -150,7 +170,7 @@ def _operation(operation: Operation) -> Mapping[str, Any]:
         "id": operation.id,
         "summary": operation.summary,
         "description": operation.description,
-        "parameters": operation.parameters,
+        "parameters": dict(operation.parameters),
     }
 
 

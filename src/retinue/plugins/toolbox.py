@@ -1,6 +1,5 @@
 """Plugins as tools: the first of the three faces."""
 
-import logging
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -10,9 +9,6 @@ from retinue.plugins.skill_folders import SkillFolders
 from retinue.problems import LoadProblem
 from retinue.tools.port import Tool, ToolContext, ToolOutput
 from retinue.tools.results import as_json
-from retinue.tools.threads import in_thread
-
-logger = logging.getLogger(__name__)
 
 
 class PluginToolbox:
@@ -22,7 +18,7 @@ class PluginToolbox:
         self, source: PluginSource, clock: Clock, folders: SkillFolders | None = None
     ) -> None:
         self._source = source
-        self._folders = folders  # written when the plugins change
+        self._folders = folders  # those of the same plugins
         self._clock = clock
         self._seen: Mapping[str, Plugin] = {}
         self._tools: Mapping[str, Tool] = {}
@@ -31,7 +27,7 @@ class PluginToolbox:
         plugins = await self._source.plugins()
         if plugins is not self._seen:
             if self._folders is not None:
-                await self._write(self._folders, plugins)
+                self._folders.take(plugins)
             self._seen = plugins
             self._tools = {
                 tool.name: tool
@@ -39,13 +35,6 @@ class PluginToolbox:
                 for tool in tools_of(plugin, self._clock)
             }
         return self._tools
-
-    async def _write(self, folders: SkillFolders, plugins: Mapping[str, Plugin]) -> None:
-        try:
-            await in_thread(lambda: folders.write(plugins), name="write skills")
-        except OSError as error:
-            folders.skills = {}  # agents have the tools instead
-            logger.warning("skills not written", extra={"error": str(error)})
 
     def problems(self) -> Sequence[LoadProblem]:
         return self._source.problems()

@@ -104,8 +104,9 @@ class FunctionTool(Generic[P, R]):
         options = self._options
         signature = Signature.of(self.function, self._complaint)
         text = docstring_of(self.function)
-        parameters = signature.schema(self.name, self.function, text.parameters, self._complaint)
-        validate = parameters.validate
+        parameters, validate = signature.schema(
+            self.name, self.function, text.parameters, self._complaint
+        )
 
         async def invoke(ctx: ToolContext, arguments: Mapping[str, Any]) -> ToolOutput | Pending:
             value = await signature.call(self.function, ctx, validate(arguments))
@@ -116,7 +117,7 @@ class FunctionTool(Generic[P, R]):
         return Tool(
             name=self.name,
             description=text.description or self.name.replace("_", " "),
-            parameters=parameters.schema,
+            parameters=parameters,
             invoke=invoke,
             validate=validate,
             effect=options.effect,

@@ -5,7 +5,9 @@ This is the module that needs pydantic; it is imported when the first schema is 
 
 import inspect
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from functools import cached_property
 from types import CodeType, SimpleNamespace, UnionType
 from typing import (
     Annotated,
@@ -39,13 +41,33 @@ class Accepted(dict[str, Any]):
 
 
 class Parameters:
-    """What a tool takes: its schema, and the check of what a model gave."""
+    """What a tool takes: its schema, and the check of what a model gave; made when needed."""
 
-    def __init__(self, tool_name: str, model: type[BaseModel], names: Mapping[str, str]) -> None:
-        self._tool_name = tool_name
-        self._model = model
-        self._names = names  # the model's field -> the function's parameter
-        self.schema = _json_schema(model)
+    def __init__(self, function: Callable[..., Any], source: "_Source") -> None:
+        self._function = function
+        self._source = source
+        self._tool_name = source.tool_name
+        # The model's field -> the function's parameter. The model's own attribute names (`json`,
+        # `copy`, ...) are good names of parameters, too.
+        self._names = {f"p{number}": one.name for number, one in enumerate(source.parameters)}
+
+    @cached_property
+    def _model(self) -> type[BaseModel]:
+        hints = _hints(self._function, self._source.parameters)
+        fields: dict[str, Any] = {
+            field: _field(parameter, hints, self._source.descriptions)
+            for field, parameter in zip(self._names, self._source.parameters, strict=True)
+        }
+        config = ConfigDict(extra="forbid", arbitrary_types_allowed=False)
+        with _usable():
+            return create_model("Arguments", __config__=config, **fields)
+
+    @cached_property
+    def schema(self) -> Mapping[str, Any]:
+        """The JSON schema of an object; raises `UnusableFunctionError` when there is none."""
+        model = self._model
+        with _usable():
+            return _json_schema(model)
 
     def validate(self, arguments: Mapping[str, Any]) -> Mapping[str, Any]:
         """Give what the function is called with; raises `ArgumentsError` naming every field."""
@@ -115,11 +137,11 @@ def parameters_of(
     source = _Source(tool_name, parameters, descriptions)
     code: CodeType | None = getattr(function, "__code__", None)
     if code is None:
-        return _made(function, source)
+        return Parameters(function, source)
     known = _known.get(code)
     if known is not None and known.code() is code and known.source.is_like(source):
         return known.made
-    made = _made(function, source)
+    made = Parameters(function, source)
     _known[code] = _Known(ref(code), source, made)
     return made
 
@@ -155,24 +177,35 @@ class _Known(NamedTuple):
 _known: WeakKeyDictionary[CodeType, _Known] = WeakKeyDictionary()
 
 
-def _made(function: Callable[..., Any], source: _Source) -> Parameters:
-    tool_name, parameters, descriptions = source
-    hints = _hints(function, parameters)
-    fields: dict[str, Any] = {}
-    names: dict[str, str] = {}
-    for number, parameter in enumerate(parameters):
-        # The model's own attribute names (`json`, `copy`, ...) are good names of parameters, too.
-        field = f"p{number}"
-        names[field] = parameter.name
-        default = ... if parameter.default is inspect.Parameter.empty else parameter.default
-        fields[field] = (
-            hints.get(parameter.name, Any),
-            Field(default, alias=parameter.name, description=descriptions.get(parameter.name)),
-        )
-    config = ConfigDict(extra="forbid", arbitrary_types_allowed=False)
+class LateSchema(Mapping[str, Any]):
+    """A schema that is made when somebody looks at it: most of ours nobody does, in most runs."""
+
+    def __init__(self, parameters: Parameters) -> None:
+        self._parameters = parameters
+
+    def __getitem__(self, key: str) -> Any:
+        return self._parameters.schema[key]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._parameters.schema)
+
+    def __len__(self) -> int:
+        return len(self._parameters.schema)
+
+
+def _field(
+    parameter: inspect.Parameter, hints: Mapping[str, Any], descriptions: Mapping[str, str]
+) -> tuple[Any, Any]:
+    name = parameter.name
+    default = ... if parameter.default is inspect.Parameter.empty else parameter.default
+    field = Field(default, alias=name, description=descriptions.get(name))
+    return hints.get(name, Any), field
+
+
+@contextmanager
+def _usable() -> Generator[None]:
     try:
-        model = create_model("Arguments", __config__=config, **fields)
-        return Parameters(tool_name, model, names)
+        yield
     except Exception as error:  # pydantic raises many kinds for types that it cannot describe
         reason = str(error).strip().split("\n", 1)[0]
         raise UnusableFunctionError(f"its parameters have no JSON schema: {reason}") from error

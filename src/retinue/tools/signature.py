@@ -4,17 +4,18 @@ import functools
 import inspect
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from retinue.errors import DefinitionError
 from retinue.tools.threads import in_thread
 
-if TYPE_CHECKING:
-    from retinue.tools.schema import Parameters  # pydantic is slow to import
-
 Complaint = Callable[[str], DefinitionError]
 """Makes the error that names the function's file and line."""
 
+Validate = Callable[[Mapping[str, Any]], Mapping[str, Any]]
+"""Gives what a function is called with; raises `ArgumentsError`."""
+
+_OURS = "retinue."
 _CONTEXTS = ("ToolContext", "OperationContext")
 
 
@@ -55,15 +56,23 @@ class Signature:
         function: Callable[..., Any],
         descriptions: Mapping[str, str],
         complaint: Complaint,
-    ) -> "Parameters":
-        """Describe the parameters to a model; raises the complaint where that cannot be done."""
+    ) -> "tuple[Mapping[str, Any], Validate]":
+        """Describe the parameters to a model, and give the check of what it gives.
+
+        Raises the complaint where that cannot be done. Of our own functions it can, so that their
+        descriptions are made when somebody needs them.
+        """
         from retinue.tools.schema import (  # noqa: PLC0415  (pydantic is slow to import)
+            LateSchema,
             UnusableFunctionError,
             parameters_of,
         )
 
+        parameters = parameters_of(name, function, self.parameters, descriptions)
+        if function.__module__.startswith(_OURS):
+            return LateSchema(parameters), parameters.validate
         try:
-            return parameters_of(name, function, self.parameters, descriptions)
+            return parameters.schema, parameters.validate
         except UnusableFunctionError as error:
             raise complaint(str(error)) from error
 

@@ -108,9 +108,9 @@ async def test_a_file_cannot_end_the_process(folder: Folder, bad: str) -> None:
 async def test_a_file_that_never_ends_is_told_and_holds_up_nothing(
     folder: Folder, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(python_folder, "LOAD_SECONDS", 0.2)
     folder.write("echo.py", GOOD)
     await folder.plugins.plugins()
+    monkeypatch.setattr(python_folder, "LOAD_SECONDS", 0.2)
     release = threading.Event()
     monkeypatch.setattr(threading, "released", release, raising=False)
     folder.write("echo.py", f"import threading\nthreading.released.wait(30)\n{GOOD}")

@@ -267,7 +267,7 @@ def rendered(definition: Definition, prompt: Prompt, values: Mapping[str, str]) 
 
 def spec_of(tool: Tool) -> ToolSpec:
     return ToolSpec(
-        name=tool.name, description=neutral(tool.description), parameters=tool.parameters
+        name=tool.name, description=neutral(tool.description), parameters=dict(tool.parameters)
     )
 
 

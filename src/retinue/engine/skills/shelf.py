@@ -84,6 +84,8 @@ class SkillShelf:
         if definition.tool_exposure == "tools" or SHELL_TOOL not in tools:
             return ()
         usable = {_plugin_of(tool) for tool in tools.values() if _is_command(definition, tool)}
+        if not usable or not self.folders.are_written():
+            return ()
         return [
             skill
             for skill in self.folders.skills.values()

@@ -67,7 +67,7 @@ def tools() -> dict[str, Tool]:
 @pytest.fixture
 def shelf(tmp_path: Path) -> SkillShelf:
     folders = SkillFolders(tmp_path / "data" / "skills")
-    folders.write({"lists": LISTS, "notes": NOTES})
+    folders.take({"lists": LISTS, "notes": NOTES})
     for name in ("letters", "notes"):
         folder = tmp_path / "skills" / name
         folder.mkdir(parents=True)
@@ -140,6 +140,7 @@ def test_entries_tell_the_paths_of_the_sandbox(shelf: SkillShelf, tmp_path: Path
 
 
 def test_a_generated_folder_is_a_skill_in_the_public_format(shelf: SkillShelf) -> None:
+    assert shelf.folders.are_written()
     for skill in shelf.folders.skills.values():
         assert validate(skill.folder) == []
     folder = shelf.folders.skills["lists"].folder
@@ -153,8 +154,10 @@ def test_folders_of_plugins_that_are_gone_go_too(shelf: SkillShelf) -> None:
     (shelf.folders.directory / ".DS_Store").touch()
     folders = shelf.folders
     before = folders.revision
-    folders.write({"notes": NOTES})
+    folders.take({"notes": NOTES})
+    assert folders.are_written()
     assert sorted(one.name for one in folders.directory.iterdir()) == [".client", "notes"]
     assert folders.revision > before
-    folders.write({})
+    folders.take({})
+    assert not folders.are_written()
     assert list(folders.directory.iterdir()) == []
