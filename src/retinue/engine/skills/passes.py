@@ -10,6 +10,10 @@ from typing import Any
 
 from retinue.clock import Clock
 from retinue.engine.operations import Caller
+from retinue.errors import RefusedError
+
+MOST_CALLS = 16
+"""By one pass at the same time: each may be a thread of the server."""
 
 _BYTES = 32
 
@@ -48,6 +52,8 @@ class Passes:
         if held is None or call is None or self._clock.monotonic() >= held.end:
             yield None
             return
+        if len(held.calls) >= MOST_CALLS:
+            raise RefusedError(f"a command makes at most {MOST_CALLS} calls at the same time")
         held.calls.add(call)
         try:
             yield held.caller
