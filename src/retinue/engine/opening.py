@@ -22,7 +22,7 @@ from retinue.plugins.artifacts.opening import Opened, Wish
 from retinue.plugins.port import OperationContext
 from retinue.stores.port import Store
 
-PATIENCE_SECONDS = 5.0
+PATIENCE_SECONDS = 10.0
 """How long a call waits for its window."""
 _LIFE_SECONDS = 60.0  # after that nobody expects to see it any more
 _GAP_SECONDS = 1.0  # between two tries over one connection
