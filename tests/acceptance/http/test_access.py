@@ -2,7 +2,6 @@
 
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
-from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import httpx2
@@ -12,6 +11,7 @@ from websockets.exceptions import InvalidStatus
 from retinue.server.app import ENDPOINTS
 from retinue.server.endpoints import Services
 from retinue.server.options import ServerOptions
+from retinue.testing.clock import FakeClock
 from tests.acceptance.http.support import TOKEN, Door, opened
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
@@ -27,22 +27,6 @@ EXAMPLES = {
     "schedule_id": "daily",
     "window_id": "w1",
 }
-
-
-class Clock:
-    """Time that a test moves."""
-
-    def __init__(self) -> None:
-        self.seconds = 1000.0
-
-    def now(self) -> datetime:
-        return datetime(2026, 1, 1, tzinfo=UTC) + timedelta(seconds=self.seconds)
-
-    def monotonic(self) -> float:
-        return self.seconds
-
-    async def sleep(self, seconds: float) -> None:
-        self.seconds += seconds
 
 
 def services(door: Door) -> Services:
@@ -148,10 +132,10 @@ async def test_a_login_needs_a_code_or_a_token(door: Door, body: dict[str, objec
 
 
 async def test_a_code_is_worth_nothing_after_ten_minutes(tmp_path: Path) -> None:
-    clock = Clock()
+    clock = FakeClock()
     async with opened(tmp_path, clock=clock) as door:
         code = services(door).gate.codes.issue()
-        clock.seconds += 601
+        clock.advance(601)
         async with door.stranger() as client:
             answer = await client.post("/api/login", json={"code": code})
             assert answer.status_code == 401
@@ -159,18 +143,18 @@ async def test_a_code_is_worth_nothing_after_ten_minutes(tmp_path: Path) -> None
 
 
 async def test_failed_logins_have_to_wait_and_then_may_try_again(tmp_path: Path) -> None:
-    clock = Clock()
+    clock = FakeClock()
     async with opened(tmp_path, clock=clock) as door, door.stranger() as client:
         for _ in range(10):
             assert (await client.post("/api/login", json={"token": "no"})).status_code == 401
         answer = await client.post("/api/login", json={"token": TOKEN})
         assert answer.status_code == 429
-        clock.seconds += int(answer.headers["retry-after"])
+        clock.advance(int(answer.headers["retry-after"]))
         assert (await client.post("/api/login", json={"token": TOKEN})).status_code == 200
 
 
 async def test_a_session_outlives_the_server_but_not_thirty_days(tmp_path: Path) -> None:
-    clock = Clock()
+    clock = FakeClock()
     async with opened(tmp_path, clock=clock) as door:
         client = await browser(door)
         cookies = dict(client.cookies.items())
@@ -179,7 +163,7 @@ async def test_a_session_outlives_the_server_but_not_thirty_days(tmp_path: Path)
         async with door.stranger() as client:
             client.cookies.update(cookies)
             assert (await client.get("/api/agents")).status_code == 200
-            clock.seconds += 31 * 24 * 3600
+            clock.advance(31 * 24 * 3600)
             assert (await client.get("/api/agents")).status_code == 401
 
 

@@ -1,29 +1,11 @@
 """A project folder to load definitions from."""
 
-import asyncio
-from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 from retinue.definitions.catalog import Catalog, KnownTools
 from retinue.definitions.definition import Definition
 from retinue.problems import LoadProblem
-
-
-class ManualClock:
-    """Time that passes only when a test says so."""
-
-    def __init__(self) -> None:
-        self.seconds = 0.0
-
-    def now(self) -> datetime:
-        return datetime(2026, 1, 1, tzinfo=UTC) + timedelta(seconds=self.seconds)
-
-    def monotonic(self) -> float:
-        return self.seconds
-
-    async def sleep(self, seconds: float) -> None:
-        self.seconds += seconds
-        await asyncio.sleep(0)
+from retinue.testing.clock import FakeClock
 
 
 class Project:
@@ -31,7 +13,7 @@ class Project:
 
     def __init__(self, path: Path) -> None:
         self.path = path
-        self.clock = ManualClock()
+        self.clock = FakeClock()
 
     def write(self, name: str, text: str) -> None:
         file = self.path / name
@@ -45,7 +27,7 @@ class Project:
         return Catalog(self.path, self.clock, known_tools)
 
     def refresh(self, catalog: Catalog) -> bool:
-        self.clock.seconds += 1
+        self.clock.advance(1)
         return catalog.refresh()
 
     def definition(self, name: str, known_tools: KnownTools = None) -> Definition:

@@ -122,9 +122,9 @@ def test_files_are_looked_at_no_more_than_five_times_a_second(project: Project) 
     catalog = project.catalog()
     project.write("agents/a.toml", "")
 
-    project.clock.seconds += 0.19
+    project.clock.advance(0.19)
     assert not catalog.refresh()
-    project.clock.seconds += 0.02
+    project.clock.advance(0.02)
     assert catalog.refresh()
 
 
@@ -470,11 +470,11 @@ def test_a_model_that_nobody_knows_is_a_warning_until_somebody_does(
     assert caplog.text.count("model 'bad': unknown") == 2
 
     known.add("bad")
-    project.clock.seconds += 1
+    project.clock.advance(1)
     assert catalog.has_news()
     assert project.refresh(catalog)
     assert [one.message for one in warnings(catalog)] == ["model 'worse': unknown"]
-    project.clock.seconds += 1
+    project.clock.advance(1)
     assert not catalog.has_news()
 
 
@@ -488,7 +488,7 @@ def test_the_model_of_those_that_name_none_is_looked_for_too(project: Project) -
 def test_news_are_seen_without_running_the_files(project: Project) -> None:
     catalog = project.catalog()
     project.write("agents/a.py", "raise SystemExit(3)")
-    project.clock.seconds += 1
+    project.clock.advance(1)
     assert catalog.has_news()
     assert errors(catalog) == []
     assert project.refresh(catalog)

@@ -1,6 +1,5 @@
 """Sessions and guesses, without a server."""
 
-from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
@@ -9,26 +8,11 @@ from retinue.errors import StoreFullError
 from retinue.server.auth import CODE_SECONDS, SESSION_SECONDS, Gate, Guesses, LoginCodes
 from retinue.server.errors import HttpError
 from retinue.server.sessions import EndedSessions
+from retinue.testing.clock import FakeClock
 
 
-class Clock:
-    """Time that a test moves."""
-
-    def __init__(self) -> None:
-        self.seconds = 0.0
-
-    def now(self) -> datetime:
-        return datetime(2026, 1, 1, tzinfo=UTC) + timedelta(seconds=self.seconds)
-
-    def monotonic(self) -> float:
-        return self.seconds
-
-    async def sleep(self, seconds: float) -> None:
-        self.seconds += seconds
-
-
-def gate_of(token: str, folder: Path, clock: Clock | None = None) -> Gate:
-    clock = clock or Clock()
+def gate_of(token: str, folder: Path, clock: FakeClock | None = None) -> Gate:
+    clock = clock or FakeClock()
     return Gate(token, clock, ended=EndedSessions(folder / "ended-sessions", clock))
 
 
@@ -47,26 +31,26 @@ def test_only_the_very_token_is_the_token(text: str, tmp_path: Path) -> None:
 
 
 def test_codes_are_single_use_expire_and_do_not_pile_up() -> None:
-    clock = Clock()
+    clock = FakeClock()
     codes = LoginCodes(clock)
     first = codes.issue()
     assert codes.redeem(first) and not codes.redeem(first)
     late = codes.issue()
-    clock.seconds += CODE_SECONDS
+    clock.advance(CODE_SECONDS)
     assert not codes.redeem(late)
     many = [codes.issue() for _ in range(20)]
     assert [codes.redeem(code) for code in many] == [False] * 4 + [True] * 16
 
 
 def test_an_address_that_fails_too_often_waits_and_others_do_not() -> None:
-    clock = Clock()
+    clock = FakeClock()
     guesses = Guesses(clock, burst=3, seconds_each=10)
     for _ in range(3):
         assert guesses.wait_seconds("a") == 0
         guesses.failed("a")
     assert guesses.wait_seconds("a") == pytest.approx(10)
     assert guesses.wait_seconds("b") == 0
-    clock.seconds += 10
+    clock.advance(10)
     assert guesses.wait_seconds("a") == 0
 
 
@@ -83,12 +67,12 @@ def test_a_blocked_address_cannot_try_even_the_right_token_at_login(tmp_path: Pa
 
 
 def test_ended_sessions_are_forgotten_once_they_have_run_out(tmp_path: Path) -> None:
-    clock = Clock()
+    clock = FakeClock()
     file = tmp_path / "ended-sessions"
     ended = EndedSessions(file, clock)
     now = int(clock.now().timestamp())
     ended.add(f"{now + SESSION_SECONDS}.early")
-    clock.seconds += SESSION_SECONDS
+    clock.advance(SESSION_SECONDS)
     late = f"{now + 2 * SESSION_SECONDS}.late"
     ended.add(late)
     assert file.read_text() == f"{late}\n"
@@ -96,7 +80,7 @@ def test_ended_sessions_are_forgotten_once_they_have_run_out(tmp_path: Path) -> 
 
 
 def test_a_logout_that_cannot_be_kept_is_over_now_and_says_what_is_wrong(tmp_path: Path) -> None:
-    clock = Clock()
+    clock = FakeClock()
     ended = EndedSessions(tmp_path / "missing" / "ended-sessions", clock)
     session = f"{int(clock.now().timestamp()) + SESSION_SECONDS}.mine"
     with pytest.raises(StoreFullError, match="a restart would let it in again"):
