@@ -94,7 +94,10 @@ class Operations:
             variables = self._variables_of(caller.owner, operation)
         if key is not None and operation.effect == "once":
             raise UsageError(f"{name} takes no key: it would take effect again with each call")
-        accepted = operation.validate(clean_json(dict(arguments)))
+        try:
+            accepted = operation.validate(clean_json(dict(arguments)))
+        except RecursionError:
+            raise UsageError("the arguments are nested too deeply") from None
         context = OperationContext(
             owner=caller.owner,
             agent_id=caller.agent_id,

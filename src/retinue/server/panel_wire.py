@@ -1,6 +1,6 @@
 """Windows over the wire: what a client shows, bounded, since it is kept in memory."""
 
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, cast
 
 import msgspec
 from msgspec import Meta, field
@@ -11,6 +11,9 @@ from retinue.server.wire import Answer, Asked
 
 LARGEST_INVENTORY = 48 * 1024
 """Bytes of JSON; a message over the WebSocket is not much larger either."""
+
+DEEPEST_VALUE = 20
+"""How deep a binding, a context or a layout may be nested."""
 
 WindowId = Annotated[str, Meta(min_length=1, max_length=64, pattern="^[A-Za-z0-9_-]+$")]
 PanelId = Annotated[str, Meta(min_length=1, max_length=128)]
@@ -73,6 +76,9 @@ class WindowList(Answer, frozen=True, kw_only=True):
 
 
 def inventory_of(told: PanelInventory) -> Inventory:
+    free = [told.layout, *(one for panel in told.panels for one in (panel.binding, panel.context))]
+    if any(_is_deep(one, DEEPEST_VALUE) for one in free):
+        raise UsageError(f"the inventory is nested more than {DEEPEST_VALUE} deep")
     if len(msgspec.json.encode(told)) > LARGEST_INVENTORY:
         raise UsageError(f"the inventory is larger than {LARGEST_INVENTORY} bytes of JSON")
     return Inventory(
@@ -82,3 +88,15 @@ def inventory_of(told: PanelInventory) -> Inventory:
         layout=told.layout,
         shown=[Followed(show=one.show, how=one.how) for one in told.shown],
     )
+
+
+def _is_deep(value: object, deepest: int) -> bool:
+    """Whether something is nested deeper than that; what is told to models has to be written."""
+    match value:
+        case dict():
+            inner = list(cast("dict[str, object]", value).values())
+        case list():
+            inner = cast("list[object]", value)
+        case _:
+            return False
+    return deepest == 0 or any(_is_deep(one, deepest - 1) for one in inner)

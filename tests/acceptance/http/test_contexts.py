@@ -18,6 +18,13 @@ INVENTORY = {"panels": [PANEL], "selectedPanelId": "p1"}
 LINE = '<context panel-id="p1" panel-type="artifacts" type="list" id="l1" name="Groceries" />'
 
 
+def nested(depth: int) -> dict[str, Any]:
+    value: dict[str, Any] = {}
+    for _ in range(depth):
+        value = {"a": value}
+    return value
+
+
 async def windows(door: Door) -> list[str]:
     answer = await door.client.get("/api/windows")
     return [window["windowId"] for window in answer.json()["windows"]]
@@ -88,6 +95,9 @@ async def test_a_window_is_told_over_http_too(door: Door) -> None:
         {"panels": [PANEL] * 65},
         {"panels": [PANEL], "isTrusted": True},
         {"panels": [{**PANEL, "context": {"name": "x" * 60_000}}]},
+        {"panels": [{**PANEL, "context": nested(30)}]},
+        {"panels": [{**PANEL, "binding": nested(500)}]},
+        {"panels": [PANEL], "layout": nested(400)},
     ],
 )
 async def test_an_inventory_that_is_too_much_or_something_else_is_refused(

@@ -120,6 +120,16 @@ async def test_a_command_waits_for_as_long_as_the_operation_may_take(
         await client.close()
 
 
+async def test_arguments_that_are_nested_too_deeply_are_refused(door: Door) -> None:
+    for depth in (600, 900):
+        title: Any = "x"
+        for _ in range(depth):
+            title = [title]
+        answer = await operate(door, "find", arguments={"title": title})
+        assert answer.status_code == 400
+        assert "nested too deeply" in answer.text
+
+
 async def test_one_key_is_one_key_of_the_operation_and_of_nobody_else(door: Door) -> None:
     first, again, other = [
         (await operate(door, "put", arguments={"title": "Emma"}, key=key)).json()["result"]
