@@ -151,8 +151,9 @@ def test_a_generated_folder_is_a_skill_in_the_public_format(shelf: SkillShelf) -
 
 
 def test_folders_of_plugins_that_are_gone_go_too(shelf: SkillShelf) -> None:
-    (shelf.folders.directory / ".DS_Store").touch()
     folders = shelf.folders
+    assert folders.are_written()
+    (folders.directory / ".DS_Store").touch()
     before = folders.revision
     folders.take({"notes": NOTES})
     assert folders.are_written()
