@@ -48,8 +48,9 @@ from retinue.stores.folders.mirror import Mirror
 from retinue.stores.folders.rebuilding import Rebuilt, open_or_rebuild
 from retinue.stores.sqlite.store import SqliteStore
 from retinue.stores.trees import FileTrees
-from retinue.tools.builtin.toolbox import BuiltinToolbox
+from retinue.tools.builtin.toolbox import builtin_tools
 from retinue.tools.declared import DeclaredToolbox
+from retinue.tools.function import FunctionToolbox
 from retinue.tools.mcp.toolbox import McpToolbox
 from retinue.tools.packages import PackageToolbox, is_shared
 from retinue.tools.port import Toolbox
@@ -320,11 +321,13 @@ def _toolbox(
     skills: SkillDesk | None = None,
 ) -> CombinedToolbox:
     sources: list[Toolbox] = [
-        BuiltinToolbox(
-            clock=extras.clock,
-            private=settings.data_dir,
-            settings=settings.tools,
-            equip=skills.equip if skills is not None else None,
+        FunctionToolbox(
+            builtin_tools(
+                clock=extras.clock,
+                private=settings.data_dir,
+                settings=settings.tools,
+                equip=skills.equip if skills is not None else None,
+            )
         ),
         PluginToolbox(plugins, extras.clock, skills.shelf.folders if skills is not None else None),
     ]

@@ -1,6 +1,6 @@
 """`panels_list` and `panels_selected`: what the owner's open windows show."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Annotated, Any
 
 import msgspec
@@ -11,9 +11,8 @@ from retinue.engine.prompting.words import name_line
 from retinue.engine.windows import Windows
 from retinue.errors import NotFoundError, UsageError
 from retinue.ids import OwnerId
-from retinue.problems import LoadProblem
 from retinue.tools.function import FunctionTool, tool
-from retinue.tools.port import Tool, ToolContext
+from retinue.tools.port import ToolContext
 
 PANEL_TOOLS = ("panels_list", "panels_selected")
 """The names, for definitions that are read before there is an engine."""
@@ -26,20 +25,8 @@ Contexts = Annotated[bool, Field(description="also what is active and selected i
 Layout = Annotated[bool, Field(description="also how the panels are laid out")]
 
 
-class PanelToolbox:
-    """Implements `Toolbox`; its tools are built once."""
-
-    def __init__(self, windows: Windows) -> None:
-        made = [_list_tool(windows), _selected_tool(windows)]
-        self._tools: Mapping[str, Tool] = {
-            function.name: function.as_tool(source="builtin") for function in made
-        }
-
-    async def tools(self) -> Mapping[str, Tool]:
-        return self._tools
-
-    def problems(self) -> Sequence[LoadProblem]:
-        return ()
+def panel_tools(windows: Windows) -> Sequence[FunctionTool[..., Any]]:
+    return [_list_tool(windows), _selected_tool(windows)]
 
 
 def _list_tool(windows: Windows) -> FunctionTool[..., Any]:

@@ -10,7 +10,7 @@ from retinue.engine.approving import Approvals
 from retinue.engine.arriving import Arrivals
 from retinue.engine.calling import ModelCaller
 from retinue.engine.collaboration.services import Services
-from retinue.engine.collaboration.toolbox import CollaborationToolbox
+from retinue.engine.collaboration.toolbox import collaboration_tools
 from retinue.engine.committing import Committer
 from retinue.engine.composing import Composer
 from retinue.engine.contexts import Contexts
@@ -25,14 +25,14 @@ from retinue.engine.hooking import Hooks
 from retinue.engine.limits import Limits
 from retinue.engine.making_room import RoomMaker
 from retinue.engine.operations import Operations, PlanOf
-from retinue.engine.panels import PanelToolbox
+from retinue.engine.panels import panel_tools
 from retinue.engine.prompting.planning import OwnTools, Planner, together
 from retinue.engine.prompting.sources import Artifacts, NoSkills, Skills
 from retinue.engine.reporting import Reporter
 from retinue.engine.roster import Roster
 from retinue.engine.runner import Runner
 from retinue.engine.scheduling.schedules import Schedules
-from retinue.engine.scheduling.toolbox import ScheduleToolbox
+from retinue.engine.scheduling.toolbox import schedule_tools
 from retinue.engine.scheduling.watching import Probe
 from retinue.engine.space import Space
 from retinue.engine.sub_prompts import SubPrompts
@@ -52,6 +52,7 @@ from retinue.settings import Settings
 from retinue.stores.port import Store
 from retinue.stores.schedule_port import ScheduleStore
 from retinue.tools.declared import DeclaredToolbox
+from retinue.tools.function import FunctionToolbox
 from retinue.tools.port import FileTrees, Toolbox, ToolServer
 from retinue.tools.toolbox import CombinedToolbox
 
@@ -98,9 +99,13 @@ def make_toolbox(world: World, limits: Limits, schedules: Schedules, windows: Wi
         return CombinedToolbox(world.toolbox, declared)
     services = _services(world, limits)
     return CombinedToolbox(
-        CollaborationToolbox(services),
-        ScheduleToolbox(schedules),
-        PanelToolbox(windows),
+        FunctionToolbox(
+            [
+                *collaboration_tools(services),
+                *schedule_tools(schedules),
+                *panel_tools(windows),
+            ]
+        ),
         world.toolbox,
         declared,
     )

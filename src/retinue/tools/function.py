@@ -2,11 +2,12 @@
 
 import functools
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Generic, ParamSpec, Protocol, TypeVar, get_args, overload
 
 from retinue.errors import DefinitionError, UsageError
+from retinue.problems import LoadProblem
 from retinue.tools.docstrings import docstring_of
 from retinue.tools.port import Check, Effect, Pending, Tool, ToolContext, ToolOutput, Verified
 from retinue.tools.results import output_of
@@ -166,6 +167,21 @@ class FunctionTool(Generic[P, R]):
 
     def _complaint(self, reason: str) -> DefinitionError:
         return located(reason, self.function, field=f"tool {self._spelled}")
+
+
+class FunctionToolbox:
+    """Implements `Toolbox` for functions that come with Retinue: their tools are built once."""
+
+    def __init__(self, functions: Iterable[FunctionTool[..., Any]]) -> None:
+        self._tools: Mapping[str, Tool] = {
+            function.name: function.as_tool(source="builtin") for function in functions
+        }
+
+    async def tools(self) -> Mapping[str, Tool]:
+        return self._tools
+
+    def problems(self) -> Sequence[LoadProblem]:
+        return ()
 
 
 def variables_of(

@@ -5,17 +5,17 @@ import pytest
 
 from retinue.clock import SystemClock
 from retinue.settings.sections import ToolsSettings
-from retinue.tools.builtin.toolbox import BuiltinToolbox
+from retinue.tools.builtin.toolbox import builtin_tools
 from retinue.tools.execution import run_check
+from retinue.tools.function import FunctionToolbox
 from retinue.tools.port import Tool, Verified
 from tests.unit.tools.support import Context, run
 
 
 @pytest.fixture
 async def tools() -> Mapping[str, Tool]:
-    return await BuiltinToolbox(
-        clock=SystemClock(), private=Path("/nowhere"), settings=ToolsSettings()
-    ).tools()
+    made = builtin_tools(clock=SystemClock(), private=Path("/nowhere"), settings=ToolsSettings())
+    return await FunctionToolbox(made).tools()
 
 
 async def test_every_file_tool_says_what_it_promises_and_needs(tools: Mapping[str, Tool]) -> None:

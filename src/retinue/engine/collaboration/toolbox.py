@@ -1,6 +1,7 @@
-"""The tools of collaboration as one source of tools."""
+"""The tools of collaboration together."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
+from typing import Any
 
 from retinue.engine.collaboration.background import background_tools
 from retinue.engine.collaboration.delegation import delegation_tools
@@ -9,8 +10,7 @@ from retinue.engine.collaboration.permanent import permanent_tools
 from retinue.engine.collaboration.permissions import permission_tools
 from retinue.engine.collaboration.services import Services
 from retinue.engine.collaboration.switching import switching_tools
-from retinue.problems import LoadProblem
-from retinue.tools.port import Tool
+from retinue.tools.function import FunctionTool
 
 COLLABORATION_TOOLS = (
     "send_agent_message",
@@ -28,24 +28,12 @@ COLLABORATION_TOOLS = (
 """The names, for definitions that are read before there is an engine."""
 
 
-class CollaborationToolbox:
-    """Implements `Toolbox`; its tools are built once."""
-
-    def __init__(self, services: Services) -> None:
-        made = [
-            *messaging_tools(services),
-            *delegation_tools(services),
-            *switching_tools(services),
-            *background_tools(services),
-            *permanent_tools(services),
-            *permission_tools(services),
-        ]
-        self._tools: Mapping[str, Tool] = {
-            function.name: function.as_tool(source="builtin") for function in made
-        }
-
-    async def tools(self) -> Mapping[str, Tool]:
-        return self._tools
-
-    def problems(self) -> Sequence[LoadProblem]:
-        return ()
+def collaboration_tools(services: Services) -> Sequence[FunctionTool[..., Any]]:
+    return [
+        *messaging_tools(services),
+        *delegation_tools(services),
+        *switching_tools(services),
+        *background_tools(services),
+        *permanent_tools(services),
+        *permission_tools(services),
+    ]

@@ -1,6 +1,6 @@
 """The tools with which agents make, change and run schedules."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any, Literal, TypedDict
 from zoneinfo import ZoneInfo
 
@@ -13,10 +13,9 @@ from retinue.engine.scheduling.authority import check_own, check_watch
 from retinue.engine.scheduling.schedules import NewSchedule, ScheduleChanges, Schedules
 from retinue.errors import UsageError
 from retinue.ids import ScheduleId
-from retinue.problems import LoadProblem
 from retinue.stores.schedule_port import Slot, StoredSchedule
 from retinue.tools.function import FunctionTool, tool
-from retinue.tools.port import Tool, ToolContext
+from retinue.tools.port import ToolContext
 
 SCHEDULE_TOOLS = (
     "schedule_create",
@@ -39,26 +38,14 @@ class WatchArgument(TypedDict, total=False):
     list: str
 
 
-class ScheduleToolbox:
-    """Implements `Toolbox`; its tools are built once."""
-
-    def __init__(self, schedules: Schedules) -> None:
-        made = [
-            _create_tool(schedules),
-            _list_tool(schedules),
-            _update_tool(schedules),
-            _delete_tool(schedules),
-            _run_tool(schedules),
-        ]
-        self._tools: Mapping[str, Tool] = {
-            function.name: function.as_tool(source="builtin") for function in made
-        }
-
-    async def tools(self) -> Mapping[str, Tool]:
-        return self._tools
-
-    def problems(self) -> Sequence[LoadProblem]:
-        return ()
+def schedule_tools(schedules: Schedules) -> Sequence[FunctionTool[..., Any]]:
+    return [
+        _create_tool(schedules),
+        _list_tool(schedules),
+        _update_tool(schedules),
+        _delete_tool(schedules),
+        _run_tool(schedules),
+    ]
 
 
 def _create_tool(schedules: Schedules) -> FunctionTool[..., Any]:

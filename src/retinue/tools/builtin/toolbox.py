@@ -1,41 +1,24 @@
 """The built-in tools, set up as the operator wants them."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 from retinue.clock import Clock
-from retinue.problems import LoadProblem
 from retinue.settings.sections import ToolsSettings
 from retinue.tools.builtin.files import FILE_TOOLS
 from retinue.tools.builtin.shell import Equip, shell_tool
 from retinue.tools.builtin.time import time_tool
 from retinue.tools.builtin.web_fetch import web_fetch_tool
-from retinue.tools.port import Tool
+from retinue.tools.function import FunctionTool
 
 
-class BuiltinToolbox:
-    """Implements `Toolbox`; its tools are built once."""
-
-    def __init__(
-        self,
-        *,
-        clock: Clock,
-        private: Path,
-        settings: ToolsSettings | None = None,
-        equip: Equip | None = None,
-    ) -> None:
-        settings = settings or ToolsSettings()
-        made = [*FILE_TOOLS, time_tool(clock)]
-        if settings.web_fetch.enabled:
-            made.append(web_fetch_tool(settings.web_fetch))
-        if settings.shell.enabled:
-            made.append(shell_tool(settings.shell, private, equip))
-        self._tools: Mapping[str, Tool] = {
-            function.name: function.as_tool(source="builtin") for function in made
-        }
-
-    async def tools(self) -> Mapping[str, Tool]:
-        return self._tools
-
-    def problems(self) -> Sequence[LoadProblem]:
-        return ()
+def builtin_tools(
+    *, clock: Clock, private: Path, settings: ToolsSettings, equip: Equip | None = None
+) -> Sequence[FunctionTool[..., Any]]:
+    made = [*FILE_TOOLS, time_tool(clock)]
+    if settings.web_fetch.enabled:
+        made.append(web_fetch_tool(settings.web_fetch))
+    if settings.shell.enabled:
+        made.append(shell_tool(settings.shell, private, equip))
+    return made
