@@ -151,7 +151,8 @@ class Lists:
             found = await self._desk.list(ctx.owner, list)
             one = found.one
             called = one.name if name is None else title_of(name, "name")
-            await self._desk.check_list_name(ctx.owner, called, one.id)
+            if called != one.name:
+                await self._desk.check_list_name(ctx.owner, called, one.id)
             new = replace(
                 one,
                 name=called,

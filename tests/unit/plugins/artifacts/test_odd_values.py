@@ -5,6 +5,8 @@ from typing import Any
 import pytest
 
 from retinue.errors import ConflictError, UsageError
+from retinue.stores.artifact_port import Put
+from retinue.testing.store_artifact_contract import a_change, a_list
 from tests.unit.plugins.artifacts.conftest import Caller
 
 
@@ -45,6 +47,13 @@ async def test_no_list_is_called_like_the_id_of_another(call: Caller) -> None:
     with pytest.raises(ConflictError, match="is the id of the list 'Food'"):
         await call("lists_update", list="drinks", name="groceries")
     assert (await call("lists_update", list="food", name="Groceries"))["list"]["id"] == "groceries"
+
+
+async def test_a_list_with_such_a_name_from_before_can_still_be_changed(call: Caller) -> None:
+    for one in (a_list("groceries", "Food"), a_list("l2", "Groceries")):
+        await call.store.artifacts.apply(a_change(Put(artifact=one)))
+    changed = await call("lists_update", list="l2", description="The other one")
+    assert changed["list"]["name"] == "Groceries"
 
 
 FIELDS = [
