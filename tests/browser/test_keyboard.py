@@ -1,5 +1,6 @@
 """Everything can be reached without a pointer, and the focus is never lost."""
 
+import json
 from collections.abc import Callable
 
 from playwright.sync_api import expect
@@ -108,3 +109,21 @@ def test_the_first_key_leads_past_the_list(visit: Visit) -> None:
     expect(skip).to_be_in_viewport()
     window.page.keyboard.press("Enter")
     expect(window.page.get_by_role("main")).to_be_focused()
+
+
+def test_what_is_found_in_a_folded_call_is_opened_and_in_sight(visit: Visit, house: House) -> None:
+    agent_id = house.begin("assistant", "Found inside")
+    thing = {"thing": "a very long " + "and long " * 40 + "needle"}
+    for text in (f"call weigh {json.dumps(thing)}", "count to 1000", "count to 1000"):
+        house.say(agent_id, text)
+    window = visit(f"/#/c/{agent_id}")
+    expect(window.answers().last).to_be_in_viewport()
+    window.page.keyboard.press("Control+f")
+    field = window.page.get_by_role("searchbox", name="Find in this conversation")
+    field.fill("needle")
+    expect(window.page.get_by_role("search").get_by_role("status")).to_have_text("3 of 3")
+    field.press("Enter")
+    given = window.call("weigh").locator("pre").first
+    expect(given).to_contain_text("needle")
+    expect(given).to_be_in_viewport()
+    assert window.trouble == []

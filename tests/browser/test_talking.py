@@ -177,3 +177,16 @@ def test_a_queued_message_is_taken_back(visit: Visit, house: House) -> None:
     window.rests()
     expect(window.bubbles()).to_have_count(1)
     assert window.trouble == []
+
+
+def test_what_could_not_be_answered_is_tried_again(visit: Visit, house: House) -> None:
+    agent_id = house.begin("stranger", "Fragile")
+    house.say(agent_id, "break down")
+    window = visit(f"/#/c/{agent_id}")
+    notes = window.log.get_by_text("It broke.")
+    expect(notes).to_have_count(1)
+    window.log.get_by_role("button", name="Try again").click()
+    expect(notes).to_have_count(2)
+    expect(window.bubbles()).to_contain_text(["break down", "break down"])
+    expect(window.log.get_by_role("button", name="Try again")).to_have_count(1)
+    assert window.trouble == []

@@ -111,8 +111,13 @@ function conversations(current: string | undefined): Command[] {
     }));
 }
 
-/** Found by name only: one for each conversation would bury everything else. */
+/** Offered to those who ask for it: one for each conversation would bury everything else. */
 export const CONTEXTS = "What a model is sent";
+
+export function asksForContext(query: string): boolean {
+  const words = query.toLocaleLowerCase().split(/\s+/);
+  return words.some((word) => word.length > 2 && "context".startsWith(word));
+}
 
 function contexts(current: string | undefined): Command[] {
   return [...app.agents.values()]
