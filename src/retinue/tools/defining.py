@@ -13,7 +13,7 @@ from retinue.definitions.prompt import Variable
 from retinue.definitions.variables import read_variable
 from retinue.errors import DefinitionError, UsageError
 from retinue.messages import FileReference
-from retinue.settings.keys import did_you_mean, snake_case
+from retinue.settings.keys import camel_case, did_you_mean, snake_case
 from retinue.tools.function import tool
 from retinue.tools.json_schema import validator
 from retinue.tools.port import Check, Invoke, Pending, Tool, ToolContext, ToolOutput, Verified
@@ -117,9 +117,10 @@ def define_tool(**fields: Any) -> Any:
     caller = sys._getframe(1)  # pyright: ignore[reportPrivateUsage]
     file, line = caller.f_code.co_filename, caller.f_lineno
     given = {snake_case(key): value for key, value in fields.items()}
-    for key in given:
-        if key not in (*_OWN, *_OPTIONS):
-            message = f"unknown key {key!r}{did_you_mean(key, (*_OWN, *_OPTIONS))}"
+    for key in fields:
+        if snake_case(key) not in (*_OWN, *_OPTIONS):
+            spell = str if "_" in key else camel_case
+            message = f"unknown key {key!r}{did_you_mean(key, map(spell, (*_OWN, *_OPTIONS)))}"
             raise DefinitionError(message, file=file, field=key, line=line)
 
     def define(function: Callable[..., Any]) -> DefinedTool:

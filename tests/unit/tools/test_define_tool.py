@@ -94,6 +94,8 @@ async def test_without_a_schema_it_is_the_decorator(ctx: Context) -> None:
     ("fields", "expected"),
     [
         ({"arguments": SCHEMA}, "unknown key 'arguments'"),
+        ({"timeoutSecond": 3}, "unknown key 'timeoutSecond'; did you mean 'timeoutSeconds'?"),
+        ({"timeout_second": 3}, "unknown key 'timeout_second'; did you mean 'timeout_seconds'?"),
         ({"args": {"type": "string"}}, "args: expected the schema of an object"),
         ({"args": 3}, "args: expected a JSON schema or a pydantic model"),
         ({"args": SCHEMA, "effect": "verifiable"}, "check: is needed for the effect"),
