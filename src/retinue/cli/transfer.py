@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from retinue.cli.client import Client
 
 _PAGE = 200
-_PATIENCE_SECONDS = 5.0
+_PATIENCE_SECONDS = 10.0
 _PAUSE_SECONDS = 0.1
 _SCHEDULES = "schedules.json"
 _PARTS = ("descriptor.json", "state.json", "history.jsonl")
@@ -104,7 +104,7 @@ class _State(Struct):
 
 
 async def _whole(client: "Client", agent_id: str, folder: Path) -> dict[str, bytes]:
-    """Read an agent's folder when it is in step with the store, which it is within a second."""
+    """Read an agent's folder when it is in step with the store, which it soon is."""
     loop = asyncio.get_running_loop()
     deadline = loop.time() + _PATIENCE_SECONDS
     while True:

@@ -45,7 +45,7 @@ class Committer:
         self.is_stopping = False
 
     def draft(self, warm: Warm) -> Draft:
-        return warm.draft(self._clock.now())
+        return Draft(at=self._clock.now(), next_seq=warm.next_seq, state=warm.state)
 
     async def fail(self, warm: Warm, code: str, reason: str) -> None:
         """End the turn without an answer."""

@@ -13,7 +13,8 @@ from retinue.models.port import CallDelta, Completed, ModelEvent, TextDelta, Thi
 
 _GAP_SECONDS = 0.05  # between what watchers are told of one response: twenty times a second
 
-_Kind = Literal["text", "thinking", "call"]
+_Told = tuple[Literal["text", "thinking", "call"], str, list[str]]
+"""What a part is, the name of a call, and the pieces of its text."""
 
 
 class Narrator:
@@ -25,44 +26,35 @@ class Narrator:
         self._side = warm.state.turn.side if is_dual and warm.state.turn else ""
         self._is_shown = False
         self._step_id = ""
-        self._texts: dict[int, list[str]] = {}
-        self._parts: dict[int, tuple[_Kind, str]] = {}  # what each part is, and a call's name
-        self._held: dict[int, list[str]] = {}  # what watchers have not been told yet
+        self._seen: list[ModelEvent] = []
+        self._held: list[ModelEvent] = []  # what watchers have not been told yet
         self._pause: asyncio.TimerHandle | None = None
         self.agent_id: AgentId = warm.id
         self.owner: OwnerId = warm.owner
 
     def show(self, event: ModelEvent) -> None:
+        is_heard = self._feed.is_heard(self.owner, self.agent_id)
         if not self._is_shown:
             self._is_shown = True
             self._feed.streams(self)
-            if self._feed.is_heard(self.owner, self.agent_id):
+            if is_heard:
                 self._tell(self._started())
-        match event:
-            case TextDelta():
-                self._delta(event.part, "text", event.text)
-            case ThinkingDelta():
-                self._delta(event.part, "thinking", event.text)
-            case CallDelta():
-                self._delta(event.part, "call", event.arguments, event.name)
-            case Completed():
-                pass
+        self._seen.append(event)
+        if is_heard:
+            self._held.append(event)
+            if self._pause is None:
+                self._tell_held()
 
     def catch_up(self) -> None:
         """Tell watchers what was held back for the next moment."""
-        if not self._held:
-            return
-        held, self._held = self._held, {}
-        for part, texts in held.items():
-            kind, name = self._parts[part]
-            self._tell(self._event(part, kind, "".join(texts), name))
+        if self._held:
+            held, self._held = self._held, []
+            for part, told in _together(held).items():
+                self._tell(self._event(part, told))
 
     def so_far(self) -> Sequence[LiveEvent]:
         """The step and one delta for each part, with all of its text."""
-        parts = [
-            self._event(part, kind, "".join(self._texts[part]), name)
-            for part, (kind, name) in sorted(self._parts.items())
-        ]
+        parts = [self._event(part, told) for part, told in sorted(_together(self._seen).items())]
         return [self._started(), *parts]
 
     def said(self) -> list[Part]:
@@ -71,8 +63,8 @@ class Narrator:
         A call is no part of it: until the response is whole, nobody can tell that the call is.
         """
         whole = [
-            (kind, clean_text("".join(self._texts[part])))
-            for part, (kind, _) in sorted(self._parts.items())
+            (kind, clean_text("".join(texts)))
+            for _, (kind, _, texts) in sorted(_together(self._seen).items())
             if kind != "call"
         ]
         if not any(kind == "text" and text.strip() for kind, text in whole):
@@ -112,15 +104,6 @@ class Narrator:
             side=self._side,
         )
 
-    def _delta(self, part: int, kind: _Kind, text: str, name: str = "") -> None:
-        self._parts.setdefault(part, (kind, name))
-        self._texts.setdefault(part, []).append(text)
-        if not self._feed.is_heard(self.owner, self.agent_id):
-            return
-        self._held.setdefault(part, []).append(text)
-        if self._pause is None:
-            self._tell_held()
-
     def _tell_held(self) -> None:
         """Tell what is held now, and what comes within the next moment together after it."""
         self._pause = None
@@ -128,10 +111,32 @@ class Narrator:
             self.catch_up()
             self._pause = asyncio.get_running_loop().call_later(_GAP_SECONDS, self._tell_held)
 
-    def _event(self, part: int, kind: _Kind, text: str, name: str) -> DeltaEvent:
+    def _event(self, part: int, told: _Told) -> DeltaEvent:
+        kind, name, texts = told
         return DeltaEvent(
-            agent_id=self.agent_id, step=self._step, part=part, kind=kind, text=text, name=name
+            agent_id=self.agent_id,
+            step=self._step,
+            part=part,
+            kind=kind,
+            text="".join(texts),
+            name=name,
         )
 
     def _tell(self, event: StepEvent | DeltaEvent) -> None:
         self._feed.live(self.owner, self.agent_id, event)
+
+
+def _together(events: Sequence[ModelEvent]) -> dict[int, _Told]:
+    """The parts that these make; worked out for whoever asks, since mostly nobody does."""
+    parts: dict[int, _Told] = {}
+    for event in events:
+        match event:
+            case TextDelta():
+                parts.setdefault(event.part, ("text", "", []))[2].append(event.text)
+            case ThinkingDelta():
+                parts.setdefault(event.part, ("thinking", "", []))[2].append(event.text)
+            case CallDelta():
+                parts.setdefault(event.part, ("call", event.name, []))[2].append(event.arguments)
+            case Completed():
+                pass
+    return parts

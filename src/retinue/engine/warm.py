@@ -279,9 +279,6 @@ class Warm:
         self.is_running_tools = False
         return was_interrupted
 
-    def draft(self, at: datetime) -> Draft:
-        return Draft(at=at, next_seq=self.next_seq, state=self.state)
-
     def commit_of(self, draft: Draft) -> Commit:
         if self.hook_posts:
             draft.posts = [*draft.posts, *self.hook_posts]

@@ -44,7 +44,7 @@ class Parameters:
     """What a tool takes: its schema, and the check of what a model gave; made when needed."""
 
     def __init__(self, function: Callable[..., Any], source: "_Source") -> None:
-        self._function = function
+        self._function: Callable[..., Any] | None = function  # until the model is made
         self._source = source
         self._tool_name = source.tool_name
         # The model's field -> the function's parameter. The model's own attribute names (`json`,
@@ -53,6 +53,7 @@ class Parameters:
 
     @cached_property
     def _model(self) -> type[BaseModel]:
+        assert self._function is not None
         hints = _hints(self._function, self._source.parameters)
         fields: dict[str, Any] = {
             field: _field(parameter, hints, self._source.descriptions)
@@ -60,7 +61,9 @@ class Parameters:
         }
         config = ConfigDict(extra="forbid", arbitrary_types_allowed=False)
         with _usable():
-            return create_model("Arguments", __config__=config, **fields)
+            model = create_model("Arguments", __config__=config, **fields)
+        self._function = None  # its module goes when its file is loaded anew
+        return model
 
     @cached_property
     def schema(self) -> Mapping[str, Any]:

@@ -1,7 +1,7 @@
 """Keeps the agents' folders in step with the store, in a thread of its own.
 
 The store's listener only notes which agents changed. Rounds write them: each agent a few times a
-second at most, each within a second of its commit, or within two while very many change at once:
+second at most, each within a second of its commit, or within four while very many change at once:
 the time is the agents' then. `mirror.json` remembers the cursor up to which everything is on disk,
 so that a start looks only at what changed since.
 """
@@ -53,7 +53,7 @@ logger = logging.getLogger(__name__)
 
 _SHORTEST_PAUSE = 0.2
 _LONGEST_PAUSE = 0.7
-_BUSY_PAUSE = 1.6  # when a round takes long: writing must not slow down what is written about
+_BUSY_PAUSE = 3.5  # when a round takes long: writing must not slow down what is written about
 _BUSY_SECONDS = 0.05
 _FEW = 8  # agents whose files are synced one by one; more share one sync
 _CHUNK = 512

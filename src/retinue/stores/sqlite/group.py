@@ -415,10 +415,11 @@ class Group:
         return entry
 
     def _append(self, entry: Entry, records: Sequence[bytes]) -> None:
-        rows, bodies = self.batch.records, self.batch.bodies
+        rows, add = self.batch.records, self.batch.bodies.add
         number, seq = entry.number, entry.next_seq
         for body in records:
-            rows.append((number, seq, *bodies.add(body)))
+            start, length = add(body)
+            rows.append((number, seq, start, length))
             seq += 1
         entry.next_seq = seq
 

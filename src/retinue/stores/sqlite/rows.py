@@ -22,7 +22,8 @@ _values = msgspec.json.Decoder(dict[str, Any])
 
 
 def microseconds(moment: datetime) -> int:
-    return round(moment.timestamp() * 1_000_000)
+    since = moment - _EPOCH
+    return (since.days * 86_400 + since.seconds) * 1_000_000 + since.microseconds
 
 
 def moment(value: int) -> datetime:

@@ -67,7 +67,14 @@ class Needs:
         self.requests: set[str] = set()
         self.asking: set[str] = set()  # agents whose pending requests matter
         for operation in operations:
-            self._add(operation)
+            if not (isinstance(operation, Apply) and self._is_plain(operation.commit)):
+                self._add(operation)
+
+    def _is_plain(self, commit: Commit) -> bool:
+        """Whether it concerns only its agent, which is here: as nearly all do."""
+        return commit.agent_id in self._warm and not (
+            commit.begins or commit.posts or commit.creates or commit.redescribed or commit.voids
+        )
 
     def _add(self, operation: Operation) -> None:
         match operation:
