@@ -37,7 +37,8 @@ def test_pages_have_no_serious_fault(visit: Visit, house: House, theme: str) -> 
     page.emulate_media(color_scheme="dark" if theme == "dark" else "light", reduced_motion="reduce")
     expect(page.get_by_role("main").get_by_role("button").first).to_be_visible()
     faults = {"start": complaints(page)}
-    pages = ("approvals", "schedules", "variables", "system", "d/assistant", f"context/{agent_id}")
+    plain = ("approvals", "schedules", "variables", "usage", "system", "d/assistant", "d/nobody")
+    pages = (*plain, f"context/{agent_id}")
     for name in pages:
         page.goto(f"{house.base}/#/{name}")
         expect(page.get_by_role("status").filter(has_text="Loading")).to_have_count(0)
