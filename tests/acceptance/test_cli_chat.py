@@ -113,5 +113,5 @@ def test_lines_of_a_pipe_follow_the_person_who_is_switched(project: Path) -> Non
     lines = ["switch to helper", "note milk", "/back", "help"]
     done = retinue("chat", "offline", project=project, stdin="\n".join(lines))
     switched, _, rest = done.out.partition("Switched to helper.")
-    assert "agents_switch" in switched
+    assert switched == "From here on `helper` answers you.\n"
     assert rest.index("You said: ") < rest.index("I am the **offline model**")

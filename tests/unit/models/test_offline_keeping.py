@@ -67,11 +67,32 @@ async def test_lists_and_notes_are_kept_by_plain_commands(
             "Scheduled: buy-milk-1a2b: buy milk; once, next Mon 2026-11-16 18:00 UTC",
             "Scheduled for Mon 2026-11-16 18:00 UTC: buy milk",
         ),
+        (
+            "views_query",
+            '{"query": "tea", "found": [{"kind": "item", "title": "tea", "list": "it"},'
+            ' {"kind": "item", "title": "teapot", "list": "it", "completed": true},'
+            ' {"kind": "note", "title": "About tea"}], "more": "2 more"}',
+            "Found:\n\n- tea (on it)\n- teapot (on it, done)\n- About tea (a note)\n- (2 more)",
+        ),
+        (
+            "views_query",
+            '{"query": "tea", "found": []}',
+            "Nothing like that is on a list or in a note.",
+        ),
+        ("views_query", '{"found": [{"kind": "item", "position": 0}]}', "`views_query` says: {"),
+        (
+            "agents_switch",
+            '{"status": "switched", "agentId": "journal", "sessionId": "s1"}',
+            "From here on `journal` answers you.",
+        ),
+        (
+            "agents_list",
+            '{"agents": [{"agentId": "todo", "displayName": "Todo", "description": "Lists."}]}',
+            "The agents whom I can ask:\n\n- `todo`: Lists.",
+        ),
         ("lists_item_add", '{"something": "else"}', "`lists_item_add` says: {"),
     ],
 )
-async def test_what_became_of_lists_notes_and_reminders_is_told_in_words(
-    tool: str, given: str, expected: str
-) -> None:
+async def test_what_became_of_a_call_is_told_in_words(tool: str, given: str, expected: str) -> None:
     said = await words("do it", called(tool), result(given, name=tool), tools=KEEPING)
     assert said.startswith(expected)

@@ -1,4 +1,4 @@
-"""What some tools gave back, in plain words: answers of agents, reminders, lists and notes."""
+"""What some tools gave back, in plain words: agents, reminders, lists, notes and what was found."""
 
 import re
 from collections.abc import Callable, Mapping, Sequence
@@ -16,6 +16,19 @@ class _Answered(Struct, frozen=True, kw_only=True, rename="camel"):
     agent_id: str
     status: str
     response: str = ""
+
+
+class _Peer(Struct, frozen=True, kw_only=True, rename="camel"):
+    agent_id: str
+    description: str = ""
+
+
+class _Peers(Struct, frozen=True, kw_only=True):
+    agents: Sequence[_Peer]
+
+
+class _Switched(Struct, frozen=True, kw_only=True, rename="camel"):
+    agent_id: str
 
 
 class _Item(Struct, frozen=True, kw_only=True):
@@ -58,6 +71,18 @@ class _Notes(Struct, frozen=True, kw_only=True):
     more: str = ""
 
 
+class _Match(Struct, frozen=True, kw_only=True):
+    kind: str
+    title: str
+    list: str = ""
+    completed: bool = False
+
+
+class _Found(Struct, frozen=True, kw_only=True):
+    found: Sequence[_Match]
+    more: str = ""
+
+
 class _Named(Struct, frozen=True, kw_only=True):
     name: str
 
@@ -87,6 +112,17 @@ def _answered(outcome: _Answered) -> str | None:
     said = outcome.response
     cut = said if len(said) <= _LONGEST else f"{said[: _LONGEST - 1].rstrip()}…"
     return f"`{outcome.agent_id}` answers:\n\n{cut}"
+
+
+def _peers(found: _Peers) -> str:
+    if not found.agents:
+        return "There is nobody whom I can ask."
+    lines = [f"- `{one.agent_id}`: {one.description}" for one in found.agents]
+    return _block("The agents whom I can ask:", lines, "")
+
+
+def _switched(outcome: _Switched) -> str:
+    return f"From here on `{outcome.agent_id}` answers you."
 
 
 def _scheduled(text: str) -> str | None:
@@ -132,13 +168,28 @@ def _notes(found: _Notes) -> str:
     return _block("The notes:", lines, found.more)
 
 
+def _found(answer: _Found) -> str:
+    if not answer.found:
+        return "Nothing like that is on a list or in a note."
+    return _block("Found:", [_match(one) for one in answer.found], answer.more)
+
+
+def _match(one: _Match) -> str:
+    if one.kind == "note":
+        return f"- {one.title} (a note)"
+    done = ", done" if one.completed else ""
+    return f"- {one.title} (on {one.list}{done})" if one.list else f"- {one.title}"
+
+
 def _block(head: str, lines: Sequence[str], more: str) -> str:
     rest = [f"- ({more})"] if more else []
     return "\n".join([head, "", *lines, *rest])
 
 
 _WORDS: Mapping[str, Callable[[str], str | None]] = {
+    "agents_list": _worded(_Peers, _peers),
     "agents_message": _worded(_Answered, _answered),
+    "agents_switch": _worded(_Switched, _switched),
     "lists_item_add": _worded(_Changed, _added),
     "lists_item_update": _worded(_Changed, _updated),
     "lists_items_list": _worded(_Items, _on_list),
@@ -148,4 +199,6 @@ _WORDS: Mapping[str, Callable[[str], str | None]] = {
     "notes_search": _worded(_Notes, _notes),
     "notes_list": _worded(_Notes, _notes),
     "schedule_create": _scheduled,
+    "views_query": _worded(_Found, _found),
+    "views_run": _worded(_Found, _found),
 }
