@@ -127,3 +127,18 @@ def test_what_is_found_in_a_folded_call_is_opened_and_in_sight(visit: Visit, hou
     expect(given).to_contain_text("needle")
     expect(given).to_be_in_viewport()
     assert window.trouble == []
+
+
+def test_lists_and_notes_have_the_focus_that_opened_them_and_give_it_back(visit: Visit) -> None:
+    window = visit()
+    beginning = window.list.get_by_role("button", name="New conversation", exact=True)
+    beginning.focus()
+    window.page.keyboard.press("l")
+    side = window.page.get_by_role("complementary", name="Lists and notes")
+    expect(side).to_be_focused()
+    window.page.keyboard.press("Tab")
+    expect(side.get_by_role("button", name="Close lists and notes")).to_be_focused()
+    window.page.keyboard.press("Escape")
+    expect(side).to_have_count(0)
+    expect(beginning).to_be_focused()
+    assert window.trouble == []

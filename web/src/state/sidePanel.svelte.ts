@@ -27,6 +27,7 @@ class PanelState {
 
   private readonly listeners = new Set<Listener>();
   private writers = 0;
+  private isSummoned = false;
 
   open(place: Place = this.place): void {
     this.place = place;
@@ -38,12 +39,26 @@ class PanelState {
 
   close(): void {
     this.isOpen = false;
+    this.isSummoned = false;
     remember("panel-open", false);
   }
 
   toggle(): void {
     if (this.isOpen) this.close();
     else this.open();
+  }
+
+  /** Open or close it from the keyboard, which then goes on in it. */
+  summon(): void {
+    this.toggle();
+    this.isSummoned = this.isOpen;
+  }
+
+  /** Whether the focus goes to what was just opened; asked once. */
+  takesFocus(): boolean {
+    const isAwaited = this.isSummoned;
+    this.isSummoned = false;
+    return isAwaited;
   }
 
   /** Something is being written here: until this ends, nothing takes its place unasked. */
