@@ -4,6 +4,7 @@ import { describe, expect, test } from "vitest";
 import { dressCode, GrowingCode, languageOf } from "../src/components/markdown/code";
 import { GrowingText, type MarkdownBlock, parseBlocks } from "../src/components/markdown/parse";
 import { sanitise } from "../src/components/markdown/sanitise";
+import { GrowingTable } from "../src/components/markdown/table";
 
 function render(markdown: string): HTMLElement {
   const page = document.createElement("div");
@@ -12,11 +13,22 @@ function render(markdown: string): HTMLElement {
   return page;
 }
 
-/** A block as it is read: code by its language and lines, whether it still grows or not. */
-function read({ html, code }: MarkdownBlock): string {
+/** A block as it is read: code by its language and lines, tables by their rows, whether they still grow or not. */
+function read({ html, code, earlier }: MarkdownBlock): string {
   if (code) return `${code.language}: ${code.text.trimEnd()}`;
+  if (earlier) {
+    const node = document.createElement("div");
+    new GrowingTable(node, earlier, html, (part) => sanitise(part));
+    return rows(node);
+  }
+  if (html.startsWith("<table>")) return rows(sanitise(html));
   const whole = html.startsWith("<pre>") && sanitise(html).querySelector("code");
   return whole ? `${languageOf(whole)}: ${whole.textContent?.trimEnd()}` : html;
+}
+
+function rows(root: ParentNode): string {
+  const found = [...root.querySelectorAll("tr")].map((row) => row.outerHTML);
+  return [...found, root.textContent?.replace(/\s+/g, " ")].join("\n");
 }
 
 const HOSTILE = [
@@ -158,6 +170,39 @@ describe("a friendly text", () => {
     expect(code?.firstElementChild).toBe(first);
     expect(growing.write("something else")).toBe(false);
     expect(code?.textContent).toBe(`${line.repeat(600)}end`);
+  });
+
+  test("a table that grows reads the same as when it is complete, whatever its cells do", () => {
+    const lines = Array.from({ length: 20 }, (_, index) => `| ${index} | **b** \\| c |`);
+    const head = "Before:\n\n| a | b\n|--:|---\n";
+    const endings = ["\n\nAfter", "\n- point", "\n| 1 | </td></table> out |\n| 2 |", "\n---\nend"];
+    endings.push(`\n\n${head}${lines.join("\n")}`);
+    for (const ending of endings) {
+      const text = `${head}${lines.join("\n")}${ending}`;
+      const growing = new GrowingText();
+      for (let end = 290; end < text.length + 23; end += 23) {
+        const sofar = text.slice(0, end);
+        expect(growing.blocks(sofar).map(read)).toEqual(parseBlocks(sofar).map(read));
+      }
+    }
+  });
+
+  test("a table that grows keeps the rows that it has", () => {
+    const node = document.createElement("div");
+    const growing = new GrowingText();
+    const table = (count: number) => `| a |\n|---|\n${"| same |\n".repeat(count)}`;
+    const [first] = growing.blocks(table(16));
+    const drawn = new GrowingTable(node, first?.earlier ?? [], first?.html ?? "", (html) =>
+      sanitise(html),
+    );
+    const row = node.querySelector("td");
+    for (let count = 17; count <= 40; count++) {
+      const [block] = growing.blocks(table(count));
+      expect(drawn.write(block?.earlier ?? [], block?.html ?? "")).toBe(true);
+      expect(node.querySelectorAll("td")).toHaveLength(count);
+    }
+    expect(node.querySelector("td")).toBe(row);
+    expect(drawn.write(["<table></table>"], "")).toBe(false);
   });
 
   test("a list that grows keeps its first points as they are, and counts on", () => {
