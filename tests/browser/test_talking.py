@@ -190,3 +190,17 @@ def test_what_could_not_be_answered_is_tried_again(visit: Visit, house: House) -
     expect(window.bubbles()).to_contain_text(["break down", "break down"])
     expect(window.log.get_by_role("button", name="Try again")).to_have_count(1)
     assert window.trouble == []
+
+
+def test_a_conversation_that_is_left_while_it_scrolls_makes_no_fault(
+    visit: Visit, house: House
+) -> None:
+    agent_id = house.begin("assistant", "Left behind")
+    house.say(agent_id, "count to 50")
+    window = visit(f"/#/c/{agent_id}")
+    expect(window.answers()).to_contain_text("49, 50.")
+    log = window.log.element_handle()
+    window.page.goto(f"{house.base}/#/usage")
+    expect(window.title).to_have_text("Usage")
+    log.evaluate("node => node.dispatchEvent(new Event('scroll'))")
+    assert window.trouble == []
