@@ -27,12 +27,12 @@ def complaints(page: Page) -> list[str]:
     ]
 
 
-@pytest.mark.parametrize("theme", ["light", "dark"])
-def test_pages_have_no_serious_fault(visit: Visit, house: House, theme: str) -> None:
+@pytest.mark.parametrize(("theme", "width"), [("light", 1280), ("dark", 1280), ("dark", 390)])
+def test_pages_have_no_serious_fault(visit: Visit, house: House, theme: str, width: int) -> None:
     agent_id = house.begin("assistant", "Looked at")
     for text in ("markdown", 'call weigh {"thing": "an apple"}', "think about rain"):
         house.say(agent_id, text)
-    window = visit("/")
+    window = visit("/", width=width, is_phone=width == 390)
     page = window.page
     page.emulate_media(color_scheme="dark" if theme == "dark" else "light", reduced_motion="reduce")
     expect(page.get_by_role("main").get_by_role("button").first).to_be_visible()
