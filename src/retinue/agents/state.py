@@ -152,6 +152,7 @@ class AgentState(Struct, frozen=True, kw_only=True, rename="camel", omit_default
     provider_session: str | None = None  # a provider-side session id; cleared by a reset
     switched_to: AgentId | None = None  # who answers this chat instead
     route: Route | None = None  # the chat that this agent answers, though it is another's
+    came_from: AgentId | None = None  # the agent that the person left for this one
     child: ChildTerms | None = None  # it is the subagent of another agent
     children: list[ChildEntry] = []  # its own subagents
     env: dict[str, str] = {}  # its own variables, each sealed for this agent

@@ -70,7 +70,8 @@ def moved(draft: Draft, warm: Warm, items: Sequence[Item]) -> None:
         if move.is_chat:
             draft.state = structs.replace(draft.state, switched_to=move.to)
         else:
-            draft.state = structs.replace(draft.state, route=move.route)
+            came_from = AgentId(item.body.sender.id) if move.tells is None else None
+            draft.state = structs.replace(draft.state, route=move.route, came_from=came_from)
         if move.tells is not None:
             post = _post(draft, warm, move.tells, "switch", account_of(warm), Move(is_chat=True))
             draft.posts.append(structs.replace(post, is_optional=True))

@@ -15,6 +15,8 @@ from tests.unit.engine.delegating import TEAM, Play, asks, quiet, result, sessio
 from tests.unit.engine.support import Gate, last_said, until
 
 CHAT = UserDescriptor(connector="chat", user_id="ada", channel_id="c1")
+SHY = {"journal.toml": "agentAllowlist = []\n" + TEAM["journal.toml"]}
+"""One that may talk to nobody."""
 
 
 class Messenger:
@@ -100,6 +102,27 @@ async def test_the_chat_goes_on_with_the_other_agent_and_comes_back(start: Start
     await messenger.got("c1", "home!")
     assert await says(kit, "to journal") == "bye"
     assert len(await sessions(kit, "journal")) == 1
+
+
+async def test_whoever_came_from_an_agent_can_go_back_to_it_in_the_web_app(start: Start) -> None:
+    kit = await start(script, definitions={**TEAM, **SHY}, collaborates=True)
+    general = await kit.agent("general")
+    await kit.ask(general, "to journal")
+    journal = await the_session(kit, "journal")
+    await quiet(kit)
+    await kit.restart()
+    await kit.ask(journal, "to general")
+    assert (await result(kit, journal))["sessionId"] == general.id
+    await quiet(kit)
+    assert any(journal.id in told for told in await accounts(kit, general))
+
+
+async def test_nobody_can_go_back_to_an_agent_that_they_did_not_come_from(start: Start) -> None:
+    kit = await start(script, definitions={**TEAM, **SHY}, collaborates=True)
+    await kit.agent("general")
+    journal = await kit.agent("journal")
+    await kit.ask(journal, "to general")
+    assert await notes(kit, journal) == []
 
 
 async def test_a_note_names_the_target_for_whoever_follows(start: Start) -> None:

@@ -65,10 +65,11 @@ async def _chosen(services: Services, call: CallContext, name: str, session: str
 
 async def _home(services: Services, call: CallContext) -> Agent | None:
     route = call.state.route
-    if route is None:
+    came_from = route.agent_id if route is not None else call.state.came_from
+    if came_from is None:
         return None
     try:
-        home = await services.store.agent(call.owner, route.agent_id)
+        home = await services.store.agent(call.owner, came_from)
     except NotFoundError:
         return None
     return home if home.lifecycle == "active" else None
