@@ -1,11 +1,15 @@
 """How every message ended is known after a rebuild, however long ago that was."""
 
+from dataclasses import replace
 from pathlib import Path
+
+import msgspec
 
 from retinue.agents.inbox import Item
 from retinue.ids import LOCAL_OWNER, AgentId
 from retinue.stores.folders.archive import export_to, import_from
 from retinue.stores.folders.comparing import compare
+from retinue.stores.folders.fates import settle
 from retinue.stores.folders.mirror import Mirror
 from retinue.stores.port import Receipt
 from retinue.stores.sqlite.store import SqliteStore
@@ -85,6 +89,25 @@ async def test_fates_of_long_ago_are_written_once(tmp_path: Path) -> None:
     lines = (folder / "fates.jsonl").read_bytes().splitlines()
     assert len(lines) + len(home.state(receipts[0].agent_id)["ended"]) == MANY
     assert len(lines) > MANY / 2
+    await home.close()
+
+
+async def test_fates_are_spelled_as_the_store_has_them(tmp_path: Path) -> None:
+    """Also moments of whole seconds, of which there are two spellings."""
+    home = Home(tmp_path / "data")
+    await home.open()
+    (receipt,) = await talk(home, 1)
+    reader = home.store.whole_reader()
+    stored = reader.read(receipt.agent_id, after=0)
+    reader.close()
+    assert stored is not None
+    (ended,) = msgspec.json.decode(stored.ended)
+    many = [
+        {**ended, "seq": seq, "endedAt": f"2026-01-01T00:00:{seq:02}.000000Z"}
+        for seq in range(1, 10)
+    ]
+    _, lines = settle(replace(stored, ended=msgspec.json.encode(many), inbox=b"[]", last_item=9))
+    assert [msgspec.json.decode(line) for line in lines.splitlines()] == many
     await home.close()
 
 

@@ -10,7 +10,7 @@ from retinue.errors import StoreDamagedError
 from retinue.stores.folders.artifact_layout import owner_folder, owners_of, read_owner_folder
 from retinue.stores.folders.layout import agent_folder, folder_ids, read_folder
 from retinue.stores.folders.schedule_file import SCHEDULES, read_schedules
-from retinue.stores.whole import StoredAgent, WholeReader, WholeStore
+from retinue.stores.whole import EndedItem, StoredAgent, WholeReader, WholeStore
 
 _CHECKS: Sequence[tuple[str, Callable[[StoredAgent], object]]] = (
     ("descriptor", lambda agent: agent.descriptor),
@@ -19,7 +19,7 @@ _CHECKS: Sequence[tuple[str, Callable[[StoredAgent], object]]] = (
     ("lifecycle", lambda agent: agent.lifecycle),
     ("state", lambda agent: msgspec.json.decode(agent.state)),
     ("inbox", lambda agent: msgspec.json.decode(agent.inbox)),
-    ("fates", lambda agent: msgspec.json.decode(agent.ended)),
+    ("fates", lambda agent: msgspec.json.decode(agent.ended, type=list[EndedItem])),
     ("outbox", lambda agent: msgspec.json.decode(agent.outbox)),
     ("requests", lambda agent: msgspec.json.decode(agent.requests)),
     ("history", lambda agent: agent.history),

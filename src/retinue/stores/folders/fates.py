@@ -23,7 +23,8 @@ def settle(stored: StoredAgent) -> tuple[StoredAgent, bytes]:
     moving = [item for item in ended if item.seq < first_open]
     if len(moving) < _TOGETHER:
         return stored, b""
-    staying = ended[len(moving) :]
-    lines = b"".join(msgspec.json.encode(item) + b"\n" for item in moving)
-    settled = replace(stored, ended=msgspec.json.encode(staying), settled=moving[-1].seq)
-    return settled, lines
+    # As the store spells them: another spelling of the same moment would be a difference.
+    spelled = msgspec.json.decode(stored.ended, type=list[msgspec.Raw])
+    lines = b"".join(bytes(line) + b"\n" for line in spelled[: len(moving)])
+    staying = msgspec.json.encode(spelled[len(moving) :])
+    return replace(stored, ended=staying, settled=moving[-1].seq), lines

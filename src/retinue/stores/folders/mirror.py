@@ -200,8 +200,8 @@ class Mirror:
                 self._wake.set()
             while True:
                 self._wake.wait(None if self._is_settled else _LONGEST_PAUSE)
-                is_last = self._is_stopping
                 self._wake.clear()
+                is_last = self._is_stopping  # after that: a stop that comes now wakes it again
                 started = time.monotonic()
                 self._round(reader, is_last=is_last)
                 if is_last:
