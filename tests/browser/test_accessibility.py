@@ -27,7 +27,7 @@ def complaints(page: Page) -> list[str]:
     ]
 
 
-@pytest.mark.parametrize(("theme", "width"), [("light", 1280), ("dark", 1280), ("dark", 390)])
+@pytest.mark.parametrize(("theme", "width"), [("light", 1280), ("dark", 390)])
 def test_pages_have_no_serious_fault(visit: Visit, house: House, theme: str, width: int) -> None:
     agent_id = house.begin("assistant", "Looked at")
     for text in ("markdown", 'call weigh {"thing": "an apple"}', "think about rain"):
