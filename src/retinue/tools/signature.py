@@ -69,7 +69,7 @@ class Signature:
         )
 
         parameters = parameters_of(name, function, self.parameters, descriptions)
-        if function.__module__.startswith(_OURS):
+        if (getattr(function, "__module__", None) or "").startswith(_OURS):
             return LateSchema(parameters), parameters.validate
         try:
             return parameters.schema, parameters.validate

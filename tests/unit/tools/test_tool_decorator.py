@@ -374,3 +374,12 @@ async def test_a_check_that_fails_or_hangs_or_mumbles_gives_no_answer(ctx: Conte
     for check in (fails, mumbles, hangs):
         pay = tool(name="pay", effect="verifiable", check=check)(lambda: None)
         assert await run_check(pay.as_tool(), ctx, {}, timeout_seconds=0.1) is None
+
+
+def test_a_function_that_belongs_to_no_module_can_be_a_tool() -> None:
+    def weigh(thing: str) -> str:
+        """Weigh it."""
+        return thing
+
+    setattr(weigh, "__module__", None)  # noqa: B010  its type says that this cannot be
+    assert "thing" in tool(name="weigh")(weigh).as_tool().parameters["properties"]

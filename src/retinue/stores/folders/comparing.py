@@ -27,7 +27,7 @@ _CHECKS: Sequence[tuple[str, Callable[[StoredAgent], object]]] = (
 
 
 async def compare(store: WholeStore, data_dir: Path) -> Sequence[str]:
-    """Say where the folders and the store differ; for a second after a commit they may."""
+    """Say where the folders and the store differ; for some seconds after a commit they may."""
     return await asyncio.to_thread(_compare, store, data_dir)
 
 
