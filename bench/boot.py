@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from bench.sleepers import add_sleepers
-from retinue.settings.sections import data_directory
+from retinue.settings.tables import data_directory
 
 _RUNS = 5
 _QUIET_SECONDS = 0.5

@@ -7,12 +7,12 @@ from pathlib import Path
 
 from bench.workload import ARGUMENTS, QUESTION, REPLY, TOOL, TOOL_ANSWER, Timing, drive
 from retinue.ids import LOCAL_OWNER
-from retinue.messages import TextContent, UserMessage
+from retinue.model_messages import TextContent, UserMessage
 from retinue.models.port import ModelRequest
 from retinue.models.scripted import Answer, Call, Reply, ScriptedModel
 from retinue.stores.port import Agent
 from retinue.testing.kit import Kit, Stage
-from retinue.tools.function import tool
+from retinue.tools.function_tool import tool
 
 PAIRS = 200
 TURNS = 3

@@ -10,7 +10,7 @@ from msgspec import structs
 from bench.workload import ARGUMENTS, ASKING, QUESTION, REPLY, SAYING, TOOL, TOOL_ANSWER
 from retinue.clock import SystemClock
 from retinue.ids import new_call_id, new_item_id
-from retinue.messages import (
+from retinue.records import (
     AssistantRecord,
     CallPart,
     KnownRecord,

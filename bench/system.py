@@ -8,11 +8,11 @@ from bench.workload import ARGUMENTS, ASKING, QUESTION, REPLY, SAYING, TOOL, TOO
 from retinue.agents.descriptor import UserDescriptor
 from retinue.assembly import App, Extras, open_app, tune_process
 from retinue.ids import LOCAL_OWNER, AgentId
-from retinue.messages import ToolMessage
+from retinue.model_messages import ToolMessage
 from retinue.models.port import Model, ModelRequest
 from retinue.models.scripted import Call, Reply, ScriptedModel
 from retinue.problems import LoadProblem
-from retinue.tools.function import tool
+from retinue.tools.function_tool import tool
 from retinue.tools.port import Tool
 
 _ASKS = Reply(

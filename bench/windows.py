@@ -12,10 +12,10 @@ from pathlib import Path
 from bench.system import Retinue, retinue
 from bench.workload import Timing, drive
 from retinue.ids import LOCAL_OWNER, AgentId
-from retinue.messages import TextPart
 from retinue.models.port import Completed, ModelEvent, ModelRequest, TextDelta
+from retinue.records import TextPart
 from retinue.server.app import create_app
-from retinue.server.serving import bind, serve
+from retinue.server.http_server import bind, serve
 
 WINDOWS = 50
 CONVERSATIONS = 200

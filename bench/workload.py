@@ -9,7 +9,7 @@ import time
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 
-from retinue.messages import Usage
+from retinue.records import Usage
 
 QUESTION = "How many are left of number {turn}?"
 TOOL = "stock"

@@ -4,10 +4,10 @@ from collections.abc import Iterator, Sequence
 
 from manual.markdown import code, page, table
 from manual.shapes import aliases_of, fields_of
+from retinue.definitions.file_shapes import DefinitionShape, PromptShape
 from retinue.definitions.manifest import ManifestShape
-from retinue.definitions.shapes import DefinitionShape, PromptShape
 from retinue.engine.scheduling.heartbeat_files import TaskShape
-from retinue.settings.shapes import Shape
+from retinue.settings.table_reader import Shape
 
 _INTRODUCTION = """\
 Every key that the files of a project may have, as the loader reads them. Keys may be written in

@@ -8,7 +8,7 @@ from typing import Any
 from manual.markdown import block, code, page, table
 from manual.schemas import Schema, fields_table, kind_of
 from retinue.server.app import ENDPOINTS
-from retinue.server.describing import document
+from retinue.server.openapi_document import document
 
 _INTRODUCTION = """\
 Requests and answers are JSON. A request carries `Authorization: Bearer <token>`; the token is in

@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from manual.markdown import code, page, table
 from manual.shapes import Field, fields_of
 from retinue.settings import Settings
-from retinue.settings.environment import PREFIX
+from retinue.settings.env_settings import PREFIX
 from retinue.settings.keys import snake_case
-from retinue.settings.shapes import Shape
+from retinue.settings.table_reader import Shape
 
 _INTRODUCTION = """\
 What can be set in `retinue.toml`, and with which variable of the environment instead. The

@@ -12,7 +12,7 @@ from pydantic.fields import FieldInfo
 
 from retinue.settings import Secret, Template
 from retinue.settings.keys import camel_case
-from retinue.settings.shapes import Shape, nested_shape
+from retinue.settings.table_reader import Shape, nested_shape
 
 _KINDS: Mapping[object, str] = {
     str: "text",

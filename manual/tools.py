@@ -5,7 +5,7 @@ from itertools import groupby
 from manual.markdown import code, page
 from manual.schemas import fields_table
 from retinue.assembly import App
-from retinue.engine.subagents.telling import notify_parent, set_status
+from retinue.engine.subagents.parent_tools import notify_parent, set_status
 from retinue.tools.port import Tool
 
 _INTRODUCTION = """\

@@ -8,14 +8,14 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from retinue.definitions.declared import HookBlocked
-    from retinue.definitions.declaring import define_agent, define_hook, define_prompt
-    from retinue.plugins.defining import define_plugin
-    from retinue.plugins.function import operation
+    from retinue.definitions.declarations import HookBlocked
+    from retinue.definitions.python_definitions import define_agent, define_hook, define_prompt
+    from retinue.plugins.operation_function import operation
+    from retinue.plugins.plugin_definition import define_plugin
     from retinue.plugins.port import OperationContext
-    from retinue.tools.defining import define_tool
-    from retinue.tools.function import tool
+    from retinue.tools.function_tool import tool
     from retinue.tools.port import ToolContext
+    from retinue.tools.tool_definition import define_tool
 
 __version__ = "0.1.0"
 
@@ -34,16 +34,16 @@ __all__ = [
 ]
 
 _HOMES = {
-    "HookBlocked": "retinue.definitions.declared",
+    "HookBlocked": "retinue.definitions.declarations",
     "OperationContext": "retinue.plugins.port",
     "ToolContext": "retinue.tools.port",
-    "define_agent": "retinue.definitions.declaring",
-    "define_hook": "retinue.definitions.declaring",
-    "define_plugin": "retinue.plugins.defining",
-    "define_prompt": "retinue.definitions.declaring",
-    "define_tool": "retinue.tools.defining",
-    "operation": "retinue.plugins.function",
-    "tool": "retinue.tools.function",
+    "define_agent": "retinue.definitions.python_definitions",
+    "define_hook": "retinue.definitions.python_definitions",
+    "define_plugin": "retinue.plugins.plugin_definition",
+    "define_prompt": "retinue.definitions.python_definitions",
+    "define_tool": "retinue.tools.tool_definition",
+    "operation": "retinue.plugins.operation_function",
+    "tool": "retinue.tools.function_tool",
 }
 
 

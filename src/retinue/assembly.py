@@ -12,50 +12,50 @@ from typing import TYPE_CHECKING
 from retinue.clock import Clock, SystemClock, machine_zone, zone_of
 from retinue.definitions.catalog import Catalog, KnownModels
 from retinue.definitions.installed import installed_packages
-from retinue.definitions.shelf import Shelf
-from retinue.definitions.skills import ProjectSkills
-from retinue.engine.collaboration.toolbox import COLLABORATION_TOOLS
-from retinue.engine.delivery import Deliver
+from retinue.definitions.packages import PackageCatalog
+from retinue.definitions.project_skills import ProjectSkills
+from retinue.engine.collaboration.collaboration_tools import COLLABORATION_TOOLS
 from retinue.engine.engine import Engine
-from retinue.engine.environment import Environment
-from retinue.engine.opening import WindowOpener
-from retinue.engine.panels import PANEL_TOOLS
-from retinue.engine.scheduling.toolbox import SCHEDULE_TOOLS
-from retinue.engine.skills.desk import SkillDesk
-from retinue.engine.skills.passes import Passes
-from retinue.engine.skills.reading import SkillToolbox
-from retinue.engine.skills.shelf import READING_TOOL, SkillShelf
-from retinue.engine.subagents.telling import CHILD_TOOLS
-from retinue.engine.windows import Windows
+from retinue.engine.feed.outbox import Deliver
+from retinue.engine.panels.open_panel import WindowOpener
+from retinue.engine.panels.panel_tools import PANEL_TOOLS
+from retinue.engine.panels.windows import Windows
+from retinue.engine.scheduling.schedule_tools import SCHEDULE_TOOLS
+from retinue.engine.skills.sandbox_mounts import SandboxMounts
+from retinue.engine.skills.sandbox_tokens import SandboxTokens
+from retinue.engine.skills.skill_catalog import READING_TOOL, SkillCatalog
+from retinue.engine.skills.skill_tool import SkillToolbox
+from retinue.engine.subagents.parent_tools import CHILD_TOOLS
+from retinue.engine.variables.values import Environment
 from retinue.engine.wiring import World
 from retinue.ids import LOCAL_OWNER, AgentId, OwnerId
+from retinue.models.model_registry import ModelRegistry
 from retinue.models.port import Model
-from retinue.models.registry import ModelRegistry
-from retinue.packaging.project import Project
-from retinue.plugins.artifacts.desk import Desk
-from retinue.plugins.artifacts.due import DueLists
-from retinue.plugins.artifacts.opening import Opener
-from retinue.plugins.artifacts.plugins import artifact_plugins
+from retinue.packaging.project_files import Project
+from retinue.plugins.artifacts.artifact_plugins import artifact_plugins
+from retinue.plugins.artifacts.due_items import DueLists
+from retinue.plugins.artifacts.repository import ArtifactRepository
+from retinue.plugins.artifacts.show_operation import Opener
+from retinue.plugins.operation_tools import PluginToolbox
+from retinue.plugins.plugin_registry import BuiltinPlugins, Plugins
 from retinue.plugins.port import Plugin, PluginSource
-from retinue.plugins.project import ProjectPlugins
-from retinue.plugins.registry import BuiltinPlugins, Plugins
+from retinue.plugins.project_plugins import ProjectPlugins
 from retinue.plugins.skill_folders import SkillFolders
-from retinue.plugins.toolbox import PluginToolbox
 from retinue.settings import Settings, load_settings
-from retinue.settings.sealing import KEY_FILE, KeySeal
+from retinue.settings.encryption import KEY_FILE, KeySeal
+from retinue.stores.file_trees import LocalFileTrees
 from retinue.stores.folders.archive import import_from
 from retinue.stores.folders.mirror import Mirror
-from retinue.stores.folders.rebuilding import Rebuilt, open_or_rebuild
+from retinue.stores.folders.rebuild import Rebuilt, open_or_rebuild
 from retinue.stores.sqlite.store import SqliteStore
-from retinue.stores.trees import FileTrees
-from retinue.tools.builtin.toolbox import builtin_tools
-from retinue.tools.declared import DeclaredToolbox
-from retinue.tools.function import FunctionToolbox
-from retinue.tools.mcp.toolbox import McpToolbox
-from retinue.tools.packages import PackageToolbox, is_shared
+from retinue.tools.builtin.builtin_tools import builtin_tools
+from retinue.tools.declared_tools import DeclaredToolbox
+from retinue.tools.function_tool import FunctionToolbox
+from retinue.tools.mcp.mcp_tools import McpToolbox
+from retinue.tools.package_tools import PackageToolbox, is_shared
 from retinue.tools.port import Toolbox
-from retinue.tools.probing import WatchProbe
-from retinue.tools.project import ProjectToolbox
+from retinue.tools.probes import WatchProbe
+from retinue.tools.project_tools import ProjectToolbox
 from retinue.tools.threads import in_thread
 from retinue.tools.toolbox import CombinedToolbox
 
@@ -90,9 +90,9 @@ class App:
     models: ModelRegistry
     toolbox: CombinedToolbox
     mcp: McpToolbox
-    trees: FileTrees
+    trees: LocalFileTrees
     mirror: Mirror
-    skills: SkillDesk
+    skills: SandboxMounts
     skill_door: "SkillDoorway"
     token: str
     has_own_token: bool  # set by the operator, so that other machines may be let in
@@ -114,7 +114,7 @@ class App:
 class SkillDoorway:
     """The door of skills' command lines, built when the first of them needs it."""
 
-    def __init__(self, engine: Engine, passes: Passes, data_dir: Path) -> None:
+    def __init__(self, engine: Engine, passes: SandboxTokens, data_dir: Path) -> None:
         self._engine = engine
         self._data = data_dir
         self._passes = passes
@@ -175,7 +175,9 @@ async def _assembled(
 ) -> App:
     mcp = McpToolbox(settings.mcp, clock=extras.clock, project_dir=settings.project_dir)
     opened.push_async_callback(mcp.close)
-    shelf = Shelf(settings.project_dir, await in_thread(installed_packages, name="find packages"))
+    shelf = PackageCatalog(
+        settings.project_dir, await in_thread(installed_packages, name="find packages")
+    )
     windows = Windows(extras.clock)
     plugins = _plugins(settings.project_dir, extras, store, WindowOpener(windows, store))
     skills = _skills(settings, extras.clock)
@@ -184,7 +186,7 @@ async def _assembled(
     opened.push_async_callback(models.close)
     known_models = KnownModels(problem=models.problem, default=settings.model)
     catalog = await _catalog(settings, toolbox, extras.clock, shelf, known_models)
-    trees = FileTrees(settings.data_dir)
+    trees = LocalFileTrees(settings.data_dir)
     world = World(
         store=store,
         schedules=store.schedules,
@@ -226,13 +228,13 @@ async def _assembled(
     )
 
 
-def _skills(settings: Settings, clock: Clock) -> SkillDesk:
-    shelf = SkillShelf(
+def _skills(settings: Settings, clock: Clock) -> SandboxMounts:
+    shelf = SkillCatalog(
         SkillFolders(settings.data_dir / "skills"),
         ProjectSkills(settings.project_dir / "skills", settings.data_dir),
     )
     limit = settings.tools.shell.time_limit_seconds
-    return SkillDesk(shelf, Passes(clock), seconds=limit + _PASS_GRACE_SECONDS)
+    return SandboxMounts(shelf, SandboxTokens(clock), seconds=limit + _PASS_GRACE_SECONDS)
 
 
 def _environment(settings: Settings, store: SqliteStore) -> Environment:
@@ -240,7 +242,9 @@ def _environment(settings: Settings, store: SqliteStore) -> Environment:
     return Environment(store=store.variables, seal=seal, instance=settings.env)
 
 
-def _probe(settings: Settings, store: SqliteStore, trees: FileTrees, clock: Clock) -> WatchProbe:
+def _probe(
+    settings: Settings, store: SqliteStore, trees: LocalFileTrees, clock: Clock
+) -> WatchProbe:
     async def grants(owner: OwnerId, agent_id: AgentId) -> Sequence[str]:
         return (await store.agent(owner, agent_id)).state.grants
 
@@ -250,14 +254,14 @@ def _probe(settings: Settings, store: SqliteStore, trees: FileTrees, clock: Cloc
         trees=trees,
         grants=grants,
         settings=settings.tools,
-        lists=DueLists(Desk(store.artifacts, zone_of(machine_zone())), clock),
+        lists=DueLists(ArtifactRepository(store.artifacts, zone_of(machine_zone())), clock),
     )
 
 
 async def read_project(project_dir: Path, env: Mapping[str, str]) -> Project:
     """Read the files of a project without opening its store or asking a server."""
     settings = load_settings(project_dir, env)
-    extras, shelf = Extras(), Shelf(project_dir)
+    extras, shelf = Extras(), PackageCatalog(project_dir)
     toolbox = _toolbox(
         settings, None, extras, shelf, _plugins(project_dir, extras, _closed_store(project_dir))
     )
@@ -277,7 +281,7 @@ async def _catalog(
     settings: Settings,
     toolbox: CombinedToolbox,
     clock: Clock,
-    shelf: Shelf,
+    shelf: PackageCatalog,
     known_models: KnownModels | None,
 ) -> Catalog:
     await toolbox.tools()  # so that definitions can be checked against what there is
@@ -316,9 +320,9 @@ def _toolbox(
     settings: Settings,
     mcp: McpToolbox | None,
     extras: Extras,
-    shelf: Shelf,
+    shelf: PackageCatalog,
     plugins: PluginSource,
-    skills: SkillDesk | None = None,
+    skills: SandboxMounts | None = None,
 ) -> CombinedToolbox:
     sources: list[Toolbox] = [
         FunctionToolbox(

@@ -6,7 +6,7 @@ import re
 import time
 from functools import cache
 from random import Random
-from typing import TYPE_CHECKING, NewType
+from typing import TYPE_CHECKING, Literal, NewType
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -17,6 +17,7 @@ CallId = NewType("CallId", str)
 OwnerId = NewType("OwnerId", str)
 ScheduleId = NewType("ScheduleId", str)
 RequestId = NewType("RequestId", str)
+SideName = Literal["side_a", "side_b"]
 
 LOCAL_OWNER = OwnerId("local")
 """The owner of everything on an installation with one person."""

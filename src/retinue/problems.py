@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from retinue.errors import DefinitionError
-from retinue.messages import clean_text
+from retinue.text import clean_text
 
 Severity = Literal["error", "warning"]
 

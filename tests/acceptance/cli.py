@@ -112,10 +112,10 @@ class Server:
 
 
 @contextlib.contextmanager
-def serving(project: Path, *arguments: str, script: Path = RETINUE) -> Generator[Server]:
+def serving(project: Path, *arguments: str) -> Generator[Server]:
     """Start a server and stop it as a person would."""
     process = subprocess.Popen(
-        [script, "serve", "--port", "0", "--json", "--dir", str(project), *arguments],
+        [RETINUE, "serve", "--port", "0", "--json", "--dir", str(project), *arguments],
         env=environment(),
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,

@@ -16,7 +16,7 @@ from retinue.cli.references import find_agent
 from retinue.errors import NotFoundError, RetinueError, UsageError
 from retinue.events import HelloEvent, ItemEvent, RecordEvent
 from retinue.ids import new_id
-from retinue.messages import AssistantRecord, ResetRecord, UserRecord, decode_record
+from retinue.records import AssistantRecord, ResetRecord, UserRecord, decode_record
 from tests.acceptance.cli import make_project, serving
 from tests.support.disks import file_size_limit
 

@@ -9,7 +9,7 @@ import pytest
 
 from retinue.assembly import App, open_app
 from retinue.ids import LOCAL_OWNER
-from retinue.messages import AssistantRecord, SystemRecord
+from retinue.records import AssistantRecord, SystemRecord
 from retinue.stores.port import Agent
 from tests.unit.engine.support import until
 

@@ -12,15 +12,15 @@ import httpx2
 import pytest
 
 from retinue.assembly import App, Extras, open_app
-from retinue.engine.operations import Caller
+from retinue.engine.calls.plugin_calls import Caller
 from retinue.errors import RetinueError
 from retinue.ids import LOCAL_OWNER, AgentId
-from retinue.messages import ToolRecord
 from retinue.models.port import ModelRequest
 from retinue.models.scripted import Answer, Call, Reply, ScriptedModel
-from retinue.plugins.defining import define_plugin
-from retinue.plugins.function import operation, operations_of
+from retinue.plugins.operation_function import operation, operations_of
+from retinue.plugins.plugin_definition import define_plugin
 from retinue.plugins.skill_client import TOKEN_VARIABLE
+from retinue.records import ToolRecord
 from retinue.testing.kit import PATIENCE_SECONDS
 from retinue.tools.sandbox import Sandbox
 from tests.acceptance.http.support import SHELF, last_words
@@ -252,7 +252,7 @@ async def test_what_a_definition_denies_is_denied_to_a_pass_that_lives(house: Ho
     file.write_text(file.read_text().replace('"shelf_burn"', '"shelf_*"'))
 
     async def is_read() -> bool:
-        await house.app.engine.following.definitions()
+        await house.app.engine.reload.definitions()
         return "shelf_*" in (house.app.engine.catalog.definition("clerk").tool_denylist or ())
 
     await until(is_read)

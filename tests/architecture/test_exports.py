@@ -4,14 +4,14 @@ import subprocess
 import sys
 
 import retinue
-from retinue.definitions.declared import HookBlocked
-from retinue.definitions.declaring import define_agent, define_hook, define_prompt
-from retinue.plugins.defining import define_plugin
-from retinue.plugins.function import operation
+from retinue.definitions.declarations import HookBlocked
+from retinue.definitions.python_definitions import define_agent, define_hook, define_prompt
+from retinue.plugins.operation_function import operation
+from retinue.plugins.plugin_definition import define_plugin
 from retinue.plugins.port import OperationContext
-from retinue.tools.defining import define_tool
-from retinue.tools.function import tool
+from retinue.tools.function_tool import tool
 from retinue.tools.port import ToolContext
+from retinue.tools.tool_definition import define_tool
 
 PUBLIC = {
     "HookBlocked": HookBlocked,

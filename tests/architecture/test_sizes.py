@@ -6,7 +6,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
 FOLDERS = ("src", "tests", "bench")
-MODULE_LINES = 500
+MODULE_LINES = 600
 FUNCTION_LINES = 60
 
 # "path" or "path::function" → its length today. Lower a number when the code shrinks; add none.

@@ -7,7 +7,7 @@ from collections.abc import Callable
 import pytest
 from playwright.sync_api import expect
 
-from retinue.engine.windows import LEASE_SECONDS
+from retinue.engine.panels.windows import LEASE_SECONDS
 from retinue.testing.kit import PATIENCE_SECONDS
 from tests.browser.house import House
 from tests.browser.window import Window

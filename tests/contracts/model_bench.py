@@ -9,10 +9,10 @@ from typing import Any, Self
 import pytest
 
 from retinue.errors import ModelError
-from retinue.messages import ModelMessage, TextContent, UserMessage
+from retinue.model_messages import ModelMessage, TextContent, UserMessage
+from retinue.models.model_registry import ModelRegistry
 from retinue.models.port import Completed, Model, ModelEvent, ModelRequest, ToolSpec
 from retinue.models.providers.connection import Timeouts
-from retinue.models.registry import ModelRegistry
 from retinue.settings import load_settings
 from retinue.settings.secrets import Vault
 from retinue.testing.model_server import Act, ModelServer

@@ -20,8 +20,8 @@ import pytest
 from retinue.clock import SystemClock
 from retinue.definitions.scoping import Scope, is_allowed
 from retinue.settings.secrets import Vault
-from retinue.settings.sections import McpSettings
-from retinue.tools.mcp.toolbox import McpToolbox
+from retinue.settings.tables import McpSettings
+from retinue.tools.mcp.mcp_tools import McpToolbox
 from tests.unit.tools.support import Context, run
 
 SUPPORT = Path(__file__).parents[1] / "support" / "mcp"
@@ -100,7 +100,7 @@ def processes(part: str) -> list[int]:
 
 def test_importing_the_client_does_not_import_the_sdk() -> None:
     code = (
-        "import sys, retinue.tools.mcp.toolbox\n"
+        "import sys, retinue.tools.mcp.mcp_tools\n"
         "print([m for m in ('mcp', 'anyio', 'jsonschema', 'pydantic') if m in sys.modules])"
     )
     done = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True)

@@ -9,22 +9,15 @@ from typing import Any
 import pytest
 
 from retinue.ids import CallId
-from retinue.messages import (
+from retinue.model_messages import (
     AssistantMessage,
-    AssistantRecord,
-    CallPart,
     ImageContent,
     ModelMessage,
     TextContent,
-    TextPart,
-    ThinkingPart,
     ToolMessage,
-    Usage,
     UserMessage,
-    decode_record,
-    encode_record,
 )
-from retinue.models.offline.model import OfflineModel
+from retinue.models.offline.offline_model import OfflineModel
 from retinue.models.port import (
     CallDelta,
     Completed,
@@ -33,7 +26,16 @@ from retinue.models.port import (
     ThinkingDelta,
 )
 from retinue.models.scripted import Reply, ScriptedModel
-from retinue.testing.model_server import Answer
+from retinue.records import (
+    AssistantRecord,
+    CallPart,
+    TextPart,
+    ThinkingPart,
+    Usage,
+    decode_record,
+    encode_record,
+)
+from retinue.testing.model_server import ScriptedAnswer
 from retinue.testing.model_wire import Tokens, ToolUse
 from tests.contracts.model_bench import (
     NAMES,
@@ -56,7 +58,7 @@ async def bench(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator
 
 
 async def test_text_streams_in_deltas_that_add_up_to_the_whole(bench: Bench) -> None:
-    provider = await bench.provider(Answer(text="Hello to you all"))
+    provider = await bench.provider(ScriptedAnswer(text="Hello to you all"))
     *deltas, last = await drained(provider.model, asked("hi"))
     assert isinstance(last, Completed)
     assert [event for event in deltas if not isinstance(event, TextDelta)] == []
@@ -69,7 +71,7 @@ async def test_text_streams_in_deltas_that_add_up_to_the_whole(bench: Bench) -> 
 
 async def test_usage_counts_every_token_once(bench: Bench) -> None:
     provider = await bench.provider(
-        Answer(text="x", tokens=Tokens(input=100, output=7, cache_read=60))
+        ScriptedAnswer(text="x", tokens=Tokens(input=100, output=7, cache_read=60))
     )
     last = await completed(provider.model, asked("hi"))
     assert last.usage == Usage(input=40, output=7, cache_read=60)
@@ -77,13 +79,13 @@ async def test_usage_counts_every_token_once(bench: Bench) -> None:
 
 @only("openai", "google", "ollama", "local")
 async def test_a_provider_that_counts_nothing_gives_no_usage(bench: Bench) -> None:
-    provider = await bench.provider(Answer(text="x", tokens=None))
+    provider = await bench.provider(ScriptedAnswer(text="x", tokens=None))
     assert (await completed(provider.model, asked("hi"))).usage is None
 
 
 async def test_a_tool_call_streams_and_arrives_whole(bench: Bench) -> None:
     use = ToolUse(name="order", arguments='{"item": "milk"}')
-    provider = await bench.provider(Answer(text="Yes.", calls=[use]))
+    provider = await bench.provider(ScriptedAnswer(text="Yes.", calls=[use]))
     *deltas, last = await drained(provider.model, asked("order milk"))
     assert isinstance(last, Completed)
     calls = [event for event in deltas if isinstance(event, CallDelta)]
@@ -98,7 +100,7 @@ async def test_a_tool_call_streams_and_arrives_whole(bench: Bench) -> None:
 
 
 async def test_a_call_without_arguments_has_none(bench: Bench) -> None:
-    provider = await bench.provider(Answer(calls=[ToolUse(name="order", arguments="{}")]))
+    provider = await bench.provider(ScriptedAnswer(calls=[ToolUse(name="order", arguments="{}")]))
     (call,) = (await completed(provider.model, asked("go"))).parts
     assert isinstance(call, CallPart)
     assert (call.arguments, call.malformed) == ({}, None)
@@ -113,14 +115,16 @@ async def test_a_call_without_arguments_has_none(bench: Bench) -> None:
 async def test_arguments_that_are_no_json_object_come_as_they_were_written(
     bench: Bench, written: str
 ) -> None:
-    provider = await bench.provider(Answer(calls=[ToolUse(name="order", arguments=written)]))
+    provider = await bench.provider(
+        ScriptedAnswer(calls=[ToolUse(name="order", arguments=written)])
+    )
     (call,) = (await completed(provider.model, asked("go"))).parts
     assert isinstance(call, CallPart)
     assert (call.arguments, call.malformed) == ({}, written)
 
 
 async def test_the_history_of_a_malformed_call_can_be_sent(bench: Bench) -> None:
-    provider = await bench.provider(Answer(text="Again."))
+    provider = await bench.provider(ScriptedAnswer(text="Again."))
     broken = CallPart(id=CallId("c1"), name="order", malformed='{"item": "mi')
     history = [
         AssistantMessage(parts=[broken], model="x"),
@@ -132,7 +136,7 @@ async def test_the_history_of_a_malformed_call_can_be_sent(bench: Bench) -> None
 
 async def test_missing_and_repeated_call_ids_become_unique(bench: Bench) -> None:
     uses = [ToolUse(name="order", id=identity) for identity in ("same", "same")]
-    provider = await bench.provider(Answer(calls=uses), Answer(calls=uses))
+    provider = await bench.provider(ScriptedAnswer(calls=uses), ScriptedAnswer(calls=uses))
     first = await completed(provider.model, asked("go"))
     second = await completed(provider.model, asked("go"))
     ids = [part.id for part in (*first.parts, *second.parts) if isinstance(part, CallPart)]
@@ -141,14 +145,14 @@ async def test_missing_and_repeated_call_ids_become_unique(bench: Bench) -> None
 
 @only("openai", "ollama", "local")
 async def test_a_call_without_an_id_gets_one(bench: Bench) -> None:
-    provider = await bench.provider(Answer(calls=[ToolUse(name="order", id=None)]))
+    provider = await bench.provider(ScriptedAnswer(calls=[ToolUse(name="order", id=None)]))
     (call,) = (await completed(provider.model, asked("go"))).parts
     assert isinstance(call, CallPart)
     assert call.id
 
 
 async def test_an_empty_answer_is_an_answer_without_words(bench: Bench) -> None:
-    provider = await bench.provider(Answer())
+    provider = await bench.provider(ScriptedAnswer())
     last = await completed(provider.model, asked("hi"))
     assert "".join(part.text for part in last.parts if isinstance(part, TextPart)) == ""
     assert not any(isinstance(part, CallPart) for part in last.parts)
@@ -157,7 +161,7 @@ async def test_an_empty_answer_is_an_answer_without_words(bench: Bench) -> None:
 async def test_lone_surrogates_are_replaced_and_split_characters_joined(bench: Bench) -> None:
     use = ToolUse(name="order", arguments='{"item": "a\\ud800b"}')
     provider = await bench.provider(
-        Answer(text=["x\ud800y", "\ud83d", "\ude00", "z\ud83d"], calls=[use])
+        ScriptedAnswer(text=["x\ud800y", "\ud83d", "\ude00", "z\ud83d"], calls=[use])
     )
     *deltas, last = await drained(provider.model, asked("hi"))
     assert isinstance(last, Completed)
@@ -175,7 +179,7 @@ async def test_lone_surrogates_are_replaced_and_split_characters_joined(bench: B
 
 @only("anthropic", "google", "local")
 async def test_thinking_streams_and_is_a_part_of_its_own(bench: Bench) -> None:
-    provider = await bench.provider(Answer(thinking="Hm.", signature="c2ln", text="Yes."))
+    provider = await bench.provider(ScriptedAnswer(thinking="Hm.", signature="c2ln", text="Yes."))
     events = await drained(provider.model, asked("hi"))
     assert ThinkingDelta(part=0, text="Hm.") in events
     last = events[-1]
@@ -195,8 +199,8 @@ def as_history(last: Completed, model: str) -> AssistantMessage:
 @only("anthropic")
 async def test_anthropic_gets_its_signed_thoughts_back(bench: Bench) -> None:
     provider = await bench.provider(
-        Answer(thinking="Hm.", signature="signed-thought", calls=[ToolUse(name="order")]),
-        Answer(text="Done."),
+        ScriptedAnswer(thinking="Hm.", signature="signed-thought", calls=[ToolUse(name="order")]),
+        ScriptedAnswer(text="Done."),
     )
     last = await completed(provider.model, asked("go"))
     await completed(provider.model, asked("go", *with_result(last, provider.model.name)))
@@ -208,7 +212,8 @@ async def test_anthropic_gets_its_signed_thoughts_back(bench: Bench) -> None:
 async def test_google_gets_its_signed_calls_back(bench: Bench) -> None:
     signature = base64.b64encode(b"signed-call").decode()
     provider = await bench.provider(
-        Answer(calls=[ToolUse(name="order", signature=signature)]), Answer(text="Done.")
+        ScriptedAnswer(calls=[ToolUse(name="order", signature=signature)]),
+        ScriptedAnswer(text="Done."),
     )
     last = await completed(provider.model, asked("go"))
     await completed(provider.model, asked("go", *with_result(last, provider.model.name)))
@@ -232,11 +237,13 @@ async def test_history_of_any_other_provider_is_usable_without_its_signatures(
     signature = base64.b64encode(b"foreign-signature").decode()
     use = ToolUse(name="order", arguments='{"item": "milk"}', signature=signature)
     other = await bench.provider(
-        Answer(thinking="foreign thought", signature=signature, text="I order.", calls=[use]),
+        ScriptedAnswer(
+            thinking="foreign thought", signature=signature, text="I order.", calls=[use]
+        ),
         kind=origin,
     )
     last = await completed(other.model, asked("go"))
-    provider = await bench.provider(Answer(text="Done."))
+    provider = await bench.provider(ScriptedAnswer(text="Done."))
     history = with_result(last, other.model.name)
     assert (await completed(provider.model, asked("go", *history))).parts == [
         TextPart(text="Done.")
@@ -250,8 +257,8 @@ async def test_history_of_any_other_provider_is_usable_without_its_signatures(
 
 async def test_calls_and_results_are_paired_by_id(bench: Bench) -> None:
     provider = await bench.provider(
-        Answer(calls=[ToolUse(name="order", id="a"), ToolUse(name="order", id="b")]),
-        Answer(text="Done."),
+        ScriptedAnswer(calls=[ToolUse(name="order", id="a"), ToolUse(name="order", id="b")]),
+        ScriptedAnswer(text="Done."),
     )
     last = await completed(provider.model, asked("go"))
     await completed(provider.model, asked("go", *with_result(last, provider.model.name)))
@@ -262,7 +269,7 @@ async def test_calls_and_results_are_paired_by_id(bench: Bench) -> None:
 
 
 async def test_the_request_carries_system_tools_images_and_the_key(bench: Bench) -> None:
-    provider = await bench.provider(Answer(text="ok"))
+    provider = await bench.provider(ScriptedAnswer(text="ok"))
     image = ImageContent(mime_type="image/png", data=b"\x89PNG-pixels")
     message = UserMessage(content=[TextContent(text="What is it?"), image])
     await completed(provider.model, asked(message))
@@ -275,7 +282,7 @@ async def test_the_request_carries_system_tools_images_and_the_key(bench: Bench)
 
 
 async def test_settings_and_tool_choice_are_passed_on(bench: Bench) -> None:
-    provider = await bench.provider(Answer(text="ok"), Answer(text="ok"))
+    provider = await bench.provider(ScriptedAnswer(text="ok"), ScriptedAnswer(text="ok"))
     settings: Mapping[str, Any] = {"maxTokens": 123, "nonsense": 1, "max_retries": 5}
     await completed(provider.model, asked("hi", settings=settings, tool_choice="required"))
     body = sent(provider)
@@ -297,7 +304,7 @@ async def model(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator
         yield ScriptedModel(lambda _: Reply(text="Hello to you all", chunk=5))
     else:
         async with Bench(request.param, tmp_path) as bench:
-            answer = Answer(text="Hello to you all")
+            answer = ScriptedAnswer(text="Hello to you all")
             yield (await bench.provider(answer, answer)).model
 
 

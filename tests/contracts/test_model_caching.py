@@ -7,8 +7,9 @@ from typing import Any
 import pytest
 
 from retinue.ids import CallId
-from retinue.messages import AssistantMessage, CallPart, ToolMessage
-from retinue.testing.model_server import Answer
+from retinue.model_messages import AssistantMessage, ToolMessage
+from retinue.records import CallPart
+from retinue.testing.model_server import ScriptedAnswer
 from tests.contracts.model_bench import NAMES, Bench, asked, completed, only, sent
 
 CLOSING = "what changes by itself"
@@ -27,7 +28,7 @@ def called() -> list[Any]:
 
 
 async def test_the_closing_words_come_after_the_conversation(bench: Bench) -> None:
-    provider = await bench.provider(Answer(text="a"), Answer(text="b"))
+    provider = await bench.provider(ScriptedAnswer(text="a"), ScriptedAnswer(text="b"))
     await completed(provider.model, asked("order milk", closing=CLOSING))
     await completed(provider.model, asked("order milk", *called(), closing=CLOSING))
     for index, last in enumerate(("order milk", "ordered")):
@@ -38,7 +39,7 @@ async def test_the_closing_words_come_after_the_conversation(bench: Bench) -> No
 
 @only("anthropic")
 async def test_what_is_kept_ends_before_the_closing_words(bench: Bench) -> None:
-    provider = await bench.provider(Answer(text="a"), Answer(text="b"))
+    provider = await bench.provider(ScriptedAnswer(text="a"), ScriptedAnswer(text="b"))
     await completed(provider.model, asked("order milk", closing=CLOSING))
     await completed(provider.model, asked("order milk", *called(), closing=CLOSING))
     first, second = (request.body for request in provider.server.asked)

@@ -15,15 +15,13 @@ from retinue.errors import (
     StreamCutError,
     UnknownModelError,
 )
-from retinue.messages import (
-    TextPart,
-)
 from retinue.models.port import (
     ModelEvent,
     TextDelta,
 )
+from retinue.records import TextPart
 from retinue.testing.kit import PATIENCE_SECONDS
-from retinue.testing.model_server import Answer, Refusal, Stall
+from retinue.testing.model_server import Refusal, ScriptedAnswer, Stall
 from retinue.testing.model_wire import ToolUse, Trouble
 from tests.contracts.model_bench import (
     NAMES,
@@ -141,7 +139,9 @@ async def test_an_empty_account_is_not_a_rate_limit(bench: Bench) -> None:
 
 
 async def test_an_error_in_mid_stream_is_the_same_error(bench: Bench) -> None:
-    provider = await bench.provider(Answer(text="Half of it", then="error", trouble="overloaded"))
+    provider = await bench.provider(
+        ScriptedAnswer(text="Half of it", then="error", trouble="overloaded")
+    )
     error = await failure(provider.model)
     assert error.is_retryable
 
@@ -151,7 +151,7 @@ async def test_an_error_in_mid_stream_is_the_same_error(bench: Bench) -> None:
 
 @pytest.mark.parametrize("then", ["cut", "reset"])
 async def test_an_answer_without_a_finish_reason_is_no_answer(bench: Bench, then: Any) -> None:
-    provider = await bench.provider(Answer(text="Half of it", then=then))
+    provider = await bench.provider(ScriptedAnswer(text="Half of it", then=then))
     seen: list[ModelEvent] = []
     with pytest.raises(StreamCutError):
         async for event in provider.model.stream(asked("hi")):
@@ -163,7 +163,7 @@ async def test_an_answer_without_a_finish_reason_is_no_answer(bench: Bench, then
 async def test_no_call_comes_of_arguments_that_were_cut(bench: Bench, then: Any) -> None:
     use = ToolUse(name="order", arguments='{"item": "milk"}')
     events = {"anthropic": 3, "google": 1}.get(bench.kind, 3)
-    provider = await bench.provider(Answer(calls=[use], then=then, events=events))
+    provider = await bench.provider(ScriptedAnswer(calls=[use], then=then, events=events))
     assert isinstance(await failure(provider.model), StreamCutError)
 
 
@@ -177,7 +177,7 @@ async def test_a_server_that_never_begins_to_answer_is_a_timeout(bench: Bench) -
 
 
 async def test_a_server_that_falls_silent_is_a_timeout(bench: Bench) -> None:
-    provider = await bench.provider(Answer(text="Half of it", then="stall"), idle=0.2)
+    provider = await bench.provider(ScriptedAnswer(text="Half of it", then="stall"), idle=0.2)
     seen: list[ModelEvent] = []
     with pytest.raises(ModelTimeoutError, match=r"fell silent for 0\.2 s"):
         async for event in provider.model.stream(asked("hi")):
@@ -188,13 +188,13 @@ async def test_a_server_that_falls_silent_is_a_timeout(bench: Bench) -> None:
 
 @only("openai", "anthropic", "ollama", "local")
 async def test_a_server_that_sends_signs_of_life_is_waited_for(bench: Bench) -> None:
-    answer = Answer(text="At last.", keep_alives=24, pause_seconds=0.1)
+    answer = ScriptedAnswer(text="At last.", keep_alives=24, pause_seconds=0.1)
     provider = await bench.provider(answer, first_event=2, idle=2)
     assert (await completed(provider.model, asked("hi"))).parts == [TextPart(text="At last.")]
 
 
 async def test_a_slow_reader_is_no_silence(bench: Bench) -> None:
-    provider = await bench.provider(Answer(text="one two three"), idle=1)
+    provider = await bench.provider(ScriptedAnswer(text="one two three"), idle=1)
     texts: list[str] = []
     async for event in provider.model.stream(asked("hi")):
         if not texts:
@@ -204,7 +204,7 @@ async def test_a_slow_reader_is_no_silence(bench: Bench) -> None:
 
 
 async def test_a_cancelled_call_closes_its_connection_at_once(bench: Bench) -> None:
-    provider = await bench.provider(Answer(text="Half of it", then="stall"))
+    provider = await bench.provider(ScriptedAnswer(text="Half of it", then="stall"))
     call = asyncio.create_task(drained(provider.model, asked("hi")))
     await asyncio.wait_for(provider.server.stalled.wait(), PATIENCE_SECONDS)
     call.cancel()
@@ -214,7 +214,7 @@ async def test_a_cancelled_call_closes_its_connection_at_once(bench: Bench) -> N
 
 
 async def test_a_stream_that_is_left_early_closes_its_connection(bench: Bench) -> None:
-    provider = await bench.provider(Answer(text="Half of it", then="stall"))
+    provider = await bench.provider(ScriptedAnswer(text="Half of it", then="stall"))
     stream = provider.model.stream(asked("hi"))
     await anext(stream)
     await stream.aclose()  # pyright: ignore[reportAttributeAccessIssue, reportUnknownMemberType]

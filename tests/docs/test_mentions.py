@@ -12,7 +12,7 @@ from retinue.assembly import read_plugins
 from retinue.cli.main import COMMANDS
 from retinue.settings import Settings
 from retinue.settings.keys import snake_case
-from retinue.settings.shapes import nested_shape
+from retinue.settings.table_reader import nested_shape
 from tests.docs.blocks import PAGES, REPOSITORY
 
 IDS = [page.relative_to(REPOSITORY).as_posix() for page in PAGES]

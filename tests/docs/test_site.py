@@ -9,7 +9,7 @@ from manual.__main__ import build
 from manual.site import PAGES, generated_pages
 from retinue.cli.main import COMMANDS
 from retinue.settings import Settings
-from retinue.settings.environment import variable_names
+from retinue.settings.env_settings import variable_names
 
 
 @pytest.fixture(scope="module")

@@ -9,15 +9,15 @@ from random import Random
 import pytest
 
 import retinue
-from retinue.definitions.declared import HOOK_KINDS
+from retinue.definitions.declarations import HOOK_KINDS
 from retinue.errors import UsageError
-from retinue.testing.verify.checking import violations
-from retinue.testing.verify.client import Log, Sent
+from retinue.testing.verify.campaign import chosen, list_parts, run, sampled
+from retinue.testing.verify.checks import violations
 from retinue.testing.verify.effects import Effect
 from retinue.testing.verify.evidence import Evidence
 from retinue.testing.verify.parts import PARTS
-from retinue.testing.verify.running import chosen, list_parts, run, sampled
-from retinue.testing.verify.trial import Task, Verdict
+from retinue.testing.verify.trial import Task, TrialVerdict
+from retinue.testing.verify.trial_client import Log, Sent
 from retinue.testing.verify.workers import Workers
 
 pytestmark = [pytest.mark.crash, pytest.mark.timeout(180)]
@@ -157,7 +157,7 @@ def test_a_whole_name_chooses_just_that_point() -> None:
 
 def test_a_verdict_travels_between_processes(workers: Workers) -> None:
     verdict = workers.try_out(Task(part="messages", logs_reached=True)).result()
-    assert isinstance(verdict, Verdict)
+    assert isinstance(verdict, TrialVerdict)
     assert len(verdict.reached[0]) > 200
     names = {point.rpartition(":")[0] for point in verdict.reached[0]}
     assert {"commit:written", "response:after", "tool:after", "deliver:done", "stop:after"} <= names

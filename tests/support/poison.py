@@ -9,7 +9,7 @@ from pathlib import Path
 
 from retinue.agents.descriptor import UserDescriptor
 from retinue.ids import LOCAL_OWNER
-from retinue.messages import TextContent, UserMessage
+from retinue.model_messages import TextContent, UserMessage
 from retinue.models.port import ModelRequest
 from retinue.models.scripted import Reply, ScriptedModel
 from retinue.testing.kit import Kit, Stage

@@ -7,7 +7,7 @@ from pydantic import ValidationError
 
 from retinue.errors import UsageError
 from retinue.settings import Settings, Vault, load_settings
-from retinue.settings.environment import variable_names
+from retinue.settings.env_settings import variable_names
 
 Load = Callable[..., Settings]
 

@@ -10,8 +10,8 @@ from typing import Literal
 
 from msgspec import Struct, structs
 
-from retinue.definitions.subagent import ParentCommunication, SideName
-from retinue.ids import AgentId
+from retinue.definitions.subagent_config import ParentCommunication
+from retinue.ids import AgentId, SideName
 
 ChildLifecycle = Literal["running", "idle", "failed", "terminated"]
 

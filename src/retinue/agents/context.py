@@ -10,26 +10,28 @@ from html import escape
 
 from retinue.agents.tokens import characters_of_part, content_characters
 from retinue.ids import CallId
-from retinue.messages import (
-    AnyRecord,
+from retinue.model_messages import (
     AssistantMessage,
-    AssistantRecord,
     AttachedImage,
-    CallPart,
     Content,
+    ModelMessage,
+    TextContent,
+    ToolMessage,
+    UserMessage,
+)
+from retinue.records import (
+    AnyRecord,
+    AssistantRecord,
+    CallPart,
     FileReference,
     HandoffRecord,
-    ModelMessage,
     ResetRecord,
     StartRecord,
     SummaryRecord,
     SystemRecord,
-    TextContent,
     TextPart,
     ThinkingPart,
-    ToolMessage,
     ToolRecord,
-    UserMessage,
     UserRecord,
 )
 

@@ -6,8 +6,8 @@ from typing import Any
 from msgspec import Struct
 
 from retinue.agents.inbox import Trail
-from retinue.definitions.subagent import SideName, SubagentConfig
-from retinue.ids import AgentId, CallId, RequestId
+from retinue.definitions.subagent_config import SubagentConfig
+from retinue.ids import AgentId, CallId, RequestId, SideName
 
 
 class Deferral(Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):

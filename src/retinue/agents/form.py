@@ -7,9 +7,9 @@ from typing import Any, Literal, cast
 
 from msgspec import Struct, structs
 
-from retinue.agents.showing import is_plain
+from retinue.agents.visible_text import is_plain
 from retinue.errors import UsageError
-from retinue.messages import clean_text
+from retinue.text import clean_text
 
 FieldType = Literal["string", "text", "number", "integer", "boolean", "choice", "date", "secret"]
 """No agent can ask for a `secret`: what it is told stands in its history."""

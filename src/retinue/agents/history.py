@@ -5,7 +5,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from msgspec import structs
 
 from retinue.ids import CallId
-from retinue.messages import (
+from retinue.records import (
     AnyRecord,
     AssistantRecord,
     CallPart,

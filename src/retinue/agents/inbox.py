@@ -7,9 +7,8 @@ from msgspec import Struct
 
 from retinue.agents.children import ChildUpdate
 from retinue.agents.fate import Fate
-from retinue.definitions.subagent import SideName
-from retinue.ids import AgentId, CallId, ItemId, RequestId
-from retinue.messages import FileReference, ToolStatus
+from retinue.ids import AgentId, CallId, ItemId, RequestId, SideName
+from retinue.records import FileReference, ToolStatus
 
 ItemKind = Literal[
     "message", "system", "answer", "withdrawal", "ending", "switch", "status", "boot"

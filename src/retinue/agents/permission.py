@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from pathlib import PurePosixPath
 from typing import Literal
 
-from retinue.agents.showing import is_plain
+from retinue.agents.visible_text import is_plain
 from retinue.errors import UsageError
 
 NETWORK = "@network"

@@ -10,9 +10,8 @@ from retinue.agents.children import ChildEntry, ChildTerms
 from retinue.agents.deferral import Deferral
 from retinue.agents.fate import WaitReason
 from retinue.agents.inbox import Item, Route, Trail
-from retinue.definitions.subagent import SideName
-from retinue.ids import AgentId, CallId, ItemId, RequestId
-from retinue.messages import FileReference, Usage
+from retinue.ids import AgentId, CallId, ItemId, RequestId, SideName
+from retinue.records import FileReference, Usage
 
 Lifecycle = Literal["active", "terminated", "deleted"]
 

@@ -6,7 +6,8 @@ from typing import Any
 import msgspec
 
 from retinue.agents.state import TokenSnapshot
-from retinue.messages import CallPart, Content, Part, TextContent
+from retinue.model_messages import Content, TextContent
+from retinue.records import CallPart, Part
 
 CHARACTERS_PER_TOKEN = 4
 IMAGE_PLACEHOLDER = "<image>"

@@ -7,7 +7,7 @@ from typing import Literal
 from msgspec import Struct, field
 
 from retinue.agents.state import TokenStats
-from retinue.messages import (
+from retinue.records import (
     AnyRecord,
     AssistantRecord,
     HandoffRecord,

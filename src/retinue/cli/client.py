@@ -7,17 +7,17 @@ from typing import TYPE_CHECKING, Any, Literal, Protocol
 from msgspec import Struct, field
 
 from retinue.agents.descriptor import Kind
-from retinue.agents.listed import KnownSkill
+from retinue.agents.prompt_entries import KnownSkill
 from retinue.agents.request import RequestStatus
 from retinue.agents.state import TokenSnapshot, TokenStats
 from retinue.agents.usage import UsageKey, UsageReport
 from retinue.events import AgentView, Event, ItemView, RequestView, ScheduleView, SlotView, WaitView
-from retinue.messages import AnyRecord, FileReference
 from retinue.models.port import Models
+from retinue.records import AnyRecord, FileReference
 
 if TYPE_CHECKING:
-    from retinue.definitions.graph import Graph
-    from retinue.engine.prompting.viewing import ContextView
+    from retinue.definitions.definition_graph import DefinitionGraph
+    from retinue.engine.prompting.context_view import ContextView
 
 GENERATIONS_SHOWN = 8
 Decision = Literal["allow", "deny"]
@@ -228,7 +228,7 @@ class Client(Protocol):
 
     async def definitions(self) -> Definitions: ...
 
-    async def graph(self, definition: str) -> "Graph":
+    async def graph(self, definition: str) -> "DefinitionGraph":
         """Everything that a definition leads to."""
         ...
 

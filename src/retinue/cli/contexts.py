@@ -9,7 +9,7 @@ from retinue.cli.wording import plural
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from retinue.engine.prompting.viewing import ContextMessage, ContextView
+    from retinue.engine.prompting.context_view import ContextMessage, ContextView
 
 _BAR = 24
 

@@ -4,8 +4,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from retinue.cli.printing import one_line
-from retinue.definitions.graph import (
-    Graph,
+from retinue.definitions.definition_graph import (
+    DefinitionGraph,
     GraphDefinition,
     GraphEntry,
     GraphHook,
@@ -24,7 +24,7 @@ _RULES = {
 }
 
 
-def definition_lines(graph: Graph) -> list[str]:
+def definition_lines(graph: DefinitionGraph) -> list[str]:
     """Everything that the first definition leads to; what comes twice is told once."""
     tree = _Tree(
         definitions={one.name: one for one in graph.definitions},

@@ -7,7 +7,7 @@ from retinue.cli.pieces import Piece
 from retinue.cli.transcript import Transcript
 from retinue.errors import NotFoundError
 from retinue.events import AgentEvent, Event, HelloEvent, ItemEvent, RequestEvent, ResyncEvent
-from retinue.messages import AnyRecord, UserRecord
+from retinue.records import AnyRecord, UserRecord
 
 _PAGE = 500
 _EARLIER = 20  # records that are looked through for the last exchange

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from retinue.cli.client import Client
-    from retinue.messages import AnyRecord, CallPart
+    from retinue.records import AnyRecord, CallPart
 
 _PAGE = 500
 
@@ -80,7 +80,7 @@ async def _read(
 def _raw(record: "AnyRecord") -> object:
     import msgspec
 
-    from retinue.messages import encode_record
+    from retinue.records import encode_record
 
     return msgspec.Raw(encode_record(record))
 
@@ -88,7 +88,7 @@ def _raw(record: "AnyRecord") -> object:
 def _print_records(records: "list[AnyRecord]") -> None:
     from retinue.cli.pieces import pieces_of
     from retinue.cli.rendering import show
-    from retinue.messages import AssistantRecord
+    from retinue.records import AssistantRecord
 
     screen = console()
     calls: dict[str, CallPart] = {
@@ -107,7 +107,7 @@ def _print_records(records: "list[AnyRecord]") -> None:
 async def _follow(client: "Client", agent_id: str, seen: int, *, is_json: bool) -> None:
     from retinue.cli.transcript import Transcript
     from retinue.events import HelloEvent, RecordEvent
-    from retinue.messages import decode_record
+    from retinue.records import decode_record
 
     transcript = Transcript(last_seq=seen)
     tell("Following; Ctrl-C ends it.")

@@ -34,27 +34,27 @@ from retinue.cli.client import (
     TreeBranch,
     VariableView,
 )
-from retinue.engine.families import Branch, ancestors_of, tree_of
-from retinue.engine.operations import Caller
-from retinue.engine.request_views import request_view
-from retinue.engine.scheduling.schedules import NewSchedule, ScheduleChanges
-from retinue.engine.scheduling.views import run_views, schedule_view, schedule_views
-from retinue.engine.usage import UsageDesk
-from retinue.engine.views import item_view, wait_view
+from retinue.engine.calls.plugin_calls import Caller
+from retinue.engine.feed.agent_views import item_view, wait_view
+from retinue.engine.feed.request_views import request_view
+from retinue.engine.feed.usage_summary import UsageSummaries
+from retinue.engine.lineage.family_tree import Branch, ancestors_of, tree_of
+from retinue.engine.scheduling.schedule_service import NewSchedule, ScheduleChanges
+from retinue.engine.scheduling.schedule_views import run_views, schedule_view, schedule_views
 from retinue.errors import NotFoundError, StoreError
 from retinue.ids import LOCAL_OWNER, AgentId, ItemId, RequestId, ScheduleId
 from retinue.stores.port import AgentQuery
 
 if TYPE_CHECKING:
     from retinue.definitions.definition import Definition
-    from retinue.definitions.graph import Graph
+    from retinue.definitions.definition_graph import DefinitionGraph
     from retinue.engine.engine import Engine
-    from retinue.engine.prompting.viewing import ContextView
+    from retinue.engine.prompting.context_view import ContextView
     from retinue.events import AgentView, Event, RequestView, ScheduleView, SlotView
-    from retinue.messages import AnyRecord, FileReference
     from retinue.models.port import Models
     from retinue.plugins.port import Plugin
     from retinue.problems import LoadProblem
+    from retinue.records import AnyRecord, FileReference
 
 _FILES_LISTED = 1000
 _BY = f"{LOCAL_OWNER} (terminal)"
@@ -94,8 +94,8 @@ class LocalClient:
             problems=problems_of(self._engine),
         )
 
-    async def graph(self, definition: str) -> "Graph":
-        from retinue.definitions.graph import graph_of
+    async def graph(self, definition: str) -> "DefinitionGraph":
+        from retinue.definitions.definition_graph import graph_of
 
         catalog = self._engine.catalog
         return graph_of(catalog, catalog.definition(definition))
@@ -291,7 +291,7 @@ class LocalClient:
     # -- usage
 
     async def usage(self, by: UsageKey, *, first: date | None, last: date | None) -> UsageReport:
-        desk = UsageDesk(self._store, self._engine.settings, self._engine.catalog)
+        desk = UsageSummaries(self._store, self._engine.settings, self._engine.catalog)
         return await desk.report(LOCAL_OWNER, by, first=first, last=last)
 
     # -- variables

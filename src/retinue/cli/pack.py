@@ -12,7 +12,7 @@ from retinue.cli.printing import print_json, say
 from retinue.cli.wording import plural
 
 if TYPE_CHECKING:
-    from retinue.packaging.packing import Packed
+    from retinue.packaging.package_writer import Packed
 
 
 def pack(
@@ -29,12 +29,12 @@ def pack(
 ) -> None:
     """Pack a definition with its prompts, tools, hooks and agents as a folder or a wheel."""
     from retinue.assembly import read_project
-    from retinue.packaging import packing
+    from retinue.packaging import package_writer
 
     require_project(common.project)
     project = asyncio.run(read_project(common.project, environment()))
-    packed = packing.pack(project, definition)
-    write = packing.write_wheel if wheel else packing.write_folder
+    packed = package_writer.pack(project, definition)
+    write = package_writer.write_wheel if wheel else package_writer.write_folder
     target = write(packed, out or common.project / "dist", replaces=force)
     if common.is_json:
         print_json(_told(packed, target))

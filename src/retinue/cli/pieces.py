@@ -10,7 +10,7 @@ from retinue.cli.cards import card, settled_line
 from retinue.cli.wording import arguments_line, milliseconds, plural
 from retinue.clock import SystemClock
 from retinue.events import RequestView
-from retinue.messages import (
+from retinue.records import (
     AnyRecord,
     AssistantRecord,
     CallPart,

@@ -28,7 +28,7 @@ from retinue.cli.client import (
     SkillsView,
     VariableView,
 )
-from retinue.engine.prompting.viewing import ContextView
+from retinue.engine.prompting.context_view import ContextView
 from retinue.errors import BusyError, RetinueError
 from retinue.events import (
     AgentView,
@@ -40,11 +40,11 @@ from retinue.events import (
     ScheduleView,
     SlotView,
 )
-from retinue.messages import FileReference, decode_record
+from retinue.records import FileReference, decode_record
 
 if TYPE_CHECKING:
-    from retinue.definitions.graph import Graph
-    from retinue.messages import AnyRecord
+    from retinue.definitions.definition_graph import DefinitionGraph
+    from retinue.records import AnyRecord
 
 T = TypeVar("T")
 
@@ -156,10 +156,10 @@ class RemoteClient:
     async def definitions(self) -> Definitions:
         return await self._get("/api/definitions", Definitions)
 
-    async def graph(self, definition: str) -> "Graph":
-        from retinue.definitions.graph import Graph
+    async def graph(self, definition: str) -> "DefinitionGraph":
+        from retinue.definitions.definition_graph import DefinitionGraph
 
-        return await self._get(f"/api/definitions/{quote(definition)}/graph", Graph)
+        return await self._get(f"/api/definitions/{quote(definition)}/graph", DefinitionGraph)
 
     async def agents(
         self,

@@ -27,7 +27,7 @@ from retinue.events import (
     StepEvent,
     ToolEvent,
 )
-from retinue.messages import (
+from retinue.records import (
     AnyRecord,
     AssistantRecord,
     CallPart,

@@ -7,16 +7,16 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from retinue.clock import Clock
-from retinue.definitions.declared import DeclaredTool, Hook
+from retinue.definitions.declarations import DeclaredTool, Hook
 from retinue.definitions.definition import BUILTIN_NAME, Definition
-from retinue.definitions.naming import is_private, qualified
+from retinue.definitions.file_scan import FoundFile, scan
+from retinue.definitions.last_good import Generation, advance, with_builtin
+from retinue.definitions.package_names import is_private, qualified
+from retinue.definitions.package_scope import Unpacked, gathered
+from retinue.definitions.packages import Package, PackageCatalog, PackagePlace, Shelved
 from retinue.definitions.prompt import Prompt
-from retinue.definitions.qualifying import Unpacked, gathered
-from retinue.definitions.references import ModelProblem
-from retinue.definitions.retention import Generation, advance, with_builtin
-from retinue.definitions.scanning import FoundFile, scan
-from retinue.definitions.shelf import Package, Place, Shelf, Shelved
-from retinue.definitions.sources import SourceFile, read_source
+from retinue.definitions.reference_targets import ModelProblem
+from retinue.definitions.source_files import SourceFile, read_source
 from retinue.errors import NotFoundError
 from retinue.problems import LoadProblem
 from retinue.settings.keys import nearest
@@ -90,11 +90,11 @@ class Catalog:
         *,
         known_models: KnownModels | None = None,
         shared_tools: Callable[[], Collection[str]] = tuple,
-        shelf: Shelf | None = None,
+        shelf: PackageCatalog | None = None,
     ) -> None:
         """Load everything; `shared_tools` are those that packages may use too."""
-        self._project = Place(directory=project_dir)
-        self._shelf = shelf or Shelf(project_dir)
+        self._project = PackagePlace(directory=project_dir)
+        self._shelf = shelf or PackageCatalog(project_dir)
         self._shelved = Shelved()
         self._clock = clock
         self._known_tools = known_tools
@@ -277,12 +277,12 @@ class Catalog:
         )
         return Unpacked(package=package, generation=generation)
 
-    def _places(self) -> Iterable[Place]:
+    def _places(self) -> Iterable[PackagePlace]:
         yield self._project
         for package in self._shelved.packages:
             yield package.place
 
-    def _of(self, place: Place) -> list[_Tracked]:
+    def _of(self, place: PackagePlace) -> list[_Tracked]:
         return [one for one in self._tracked.values() if one.found.place == place]
 
     def _model_problem(self) -> ModelProblem | None:

@@ -7,8 +7,8 @@ from typing import Literal
 from retinue.definitions.prompt import ModelOptions, Prompt, Variable
 from retinue.definitions.scoping import NameScope, Patterns, Scope, first_match
 from retinue.definitions.side import Side
-from retinue.definitions.subagent import SideName
 from retinue.errors import UsageError
+from retinue.ids import SideName
 
 Kind = Literal["ai_human", "dual_ai"]
 ToolExposure = Literal["tools", "skills", "mixed"]

@@ -5,12 +5,12 @@ from collections.abc import Iterator, Sequence
 from importlib.util import find_spec
 from pathlib import Path
 
-from retinue.definitions.shelf import Place
+from retinue.definitions.packages import PackagePlace
 
 GROUP = "retinue.packages"
 
 
-def installed_packages() -> Sequence[Place]:
+def installed_packages() -> Sequence[PackagePlace]:
     """Find them by their entry points; nothing that is not needed is imported for it."""
     if not _is_mentioned():
         return ()
@@ -21,11 +21,11 @@ def installed_packages() -> Sequence[Place]:
     return [place for _, place in sorted(found.items()) if place is not None]
 
 
-def _place(module: str) -> Place | None:
+def _place(module: str) -> PackagePlace | None:
     """The folder of a module; a name with dots would import what is around it."""
     spec = None if "." in module else find_spec(module)
     for directory in (spec.submodule_search_locations if spec else None) or ():
-        return Place(directory=Path(directory), shown=module)
+        return PackagePlace(directory=Path(directory), shown=module)
     return None
 
 

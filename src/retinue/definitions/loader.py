@@ -4,15 +4,15 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import TypeVar
 
-from retinue.definitions.declared import DeclaredTool, Hook
+from retinue.definitions.declarations import DeclaredTool, Hook
 from retinue.definitions.definition import Definition
-from retinue.definitions.definition_building import Materials, build_definition, kind_of
-from retinue.definitions.drafting import Draft, Drafts, Report, draft
+from retinue.definitions.definition_builder import Materials, build_definition, kind_of
+from retinue.definitions.definition_drafts import DefinitionDraft, Drafts, Report, draft
+from retinue.definitions.file_shapes import DefinitionShape, PromptShape, SideShape
 from retinue.definitions.prompt import Prompt
-from retinue.definitions.prompt_building import build_prompt, library
-from retinue.definitions.references import Callable, ModelProblem, References, Schema
-from retinue.definitions.shapes import DefinitionShape, PromptShape, SideShape
-from retinue.definitions.sources import SourceFile
+from retinue.definitions.prompt_builder import build_prompt, library
+from retinue.definitions.reference_targets import Callable, ModelProblem, References, Schema
+from retinue.definitions.source_files import SourceFile
 from retinue.problems import LoadProblem
 
 DeclaredT = TypeVar("DeclaredT", Hook, DeclaredTool)
@@ -128,7 +128,7 @@ def _by_name(declared: Iterable[DeclaredT], problems: list[LoadProblem]) -> dict
     return kept
 
 
-def _report(made: Draft[DefinitionShape] | Draft[PromptShape]) -> Report:
+def _report(made: DefinitionDraft[DefinitionShape] | DefinitionDraft[PromptShape]) -> Report:
     return Report(entry=made.entry, spelling=made.spelling)
 
 

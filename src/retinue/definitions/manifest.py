@@ -4,10 +4,10 @@ import re
 from dataclasses import dataclass
 from pathlib import Path
 
+from retinue.definitions.file_shapes import Name, Names, Text
 from retinue.definitions.formats import read_toml
-from retinue.definitions.shapes import Name, Names, Text
 from retinue.problems import LoadProblem
-from retinue.settings.shapes import Complaint, Shape, check, tidy
+from retinue.settings.table_reader import Complaint, Shape, check, tidy
 
 MANIFEST = "retinue-package.toml"
 FIRST_VERSION = "0.1.0"
@@ -41,7 +41,7 @@ class ManifestShape(Shape):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Needs:
+class PackageNeeds:
     """What a package does not bring along."""
 
     models: tuple[str, ...] = ()
@@ -63,7 +63,7 @@ class Manifest:
     description: str = ""
     entry_agents: tuple[str, ...]
     """the only ones that can be reached from outside"""
-    needs: Needs = Needs()
+    needs: PackageNeeds = PackageNeeds()
 
 
 def name_problem(name: str) -> str | None:
@@ -123,7 +123,7 @@ def _manifest(shape: ManifestShape) -> Manifest:
         license=shape.license,
         description=shape.description,
         entry_agents=tuple(dict.fromkeys(shape.entry_agents)),
-        needs=Needs(
+        needs=PackageNeeds(
             models=shape.needs.models,
             tools=shape.needs.tools,
             variables=shape.needs.variables,

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field, replace
 from typing import Literal
 
 from retinue.definitions.schemas import properties_of
-from retinue.definitions.subagent import SubagentConfig
+from retinue.definitions.subagent_config import SubagentConfig
 from retinue.errors import UsageError
 
 ToolChoice = Literal["auto", "none", "required"]

@@ -39,7 +39,7 @@ ToolT = TypeVar("ToolT", bound=ScopedTool)
 AgentT = TypeVar("AgentT", bound=ScopedAgent)
 
 
-class Rule(StrEnum):
+class ScopeRule(StrEnum):
     """The rule that refused, by the name of its field."""
 
     TOOL_ALLOWLIST = "toolAllowlist"
@@ -57,7 +57,7 @@ class Rule(StrEnum):
 class Verdict:
     """Allowed, or the rule that refused and what it refused; true when allowed."""
 
-    rule: Rule | None = None
+    rule: ScopeRule | None = None
     subject: str = ""
     pattern: str | None = None
     """the pattern of a denylist that matched"""
@@ -131,19 +131,19 @@ class NameScope:
 
 
 def skill_verdict(scope: NameScope, plugin: str) -> Verdict:
-    return _name_verdict(scope, plugin, Rule.SKILL_ALLOWLIST, Rule.SKILL_DENYLIST)
+    return _name_verdict(scope, plugin, ScopeRule.SKILL_ALLOWLIST, ScopeRule.SKILL_DENYLIST)
 
 
 def agent_verdict(scope: NameScope, target: ScopedAgent) -> Verdict:
     """Decide whether a definition may be seen and messaged; tell a caller no more than no."""
     if not target.ui_visible:
-        return Verdict(rule=Rule.UI_VISIBLE, subject=target.name)
+        return Verdict(rule=ScopeRule.UI_VISIBLE, subject=target.name)
     return agent_name_verdict(scope, target.name)
 
 
 def agent_name_verdict(scope: NameScope, name: str) -> Verdict:
     """Decide by the lists alone, about a definition that somebody has named."""
-    return _name_verdict(scope, name, Rule.AGENT_ALLOWLIST, Rule.AGENT_DENYLIST)
+    return _name_verdict(scope, name, ScopeRule.AGENT_ALLOWLIST, ScopeRule.AGENT_DENYLIST)
 
 
 def visible_agents(
@@ -186,7 +186,7 @@ def _scopes(scope: Scope | Intersection) -> tuple[Scope, ...]:
 
 def _tool_verdict(scope: Scope, tool: ScopedTool) -> Verdict:
     names = NameScope(allowlist=scope.tool_allowlist, denylist=scope.tool_denylist)
-    by_name = _name_verdict(names, tool.name, Rule.TOOL_ALLOWLIST, Rule.TOOL_DENYLIST)
+    by_name = _name_verdict(names, tool.name, ScopeRule.TOOL_ALLOWLIST, ScopeRule.TOOL_DENYLIST)
     if not by_name:
         return by_name
     capabilities = NameScope(
@@ -194,14 +194,14 @@ def _tool_verdict(scope: Scope, tool: ScopedTool) -> Verdict:
     )
     for capability in tool.capabilities:
         by_capability = _name_verdict(
-            capabilities, capability, Rule.CAPABILITY_ALLOWLIST, Rule.CAPABILITY_DENYLIST
+            capabilities, capability, ScopeRule.CAPABILITY_ALLOWLIST, ScopeRule.CAPABILITY_DENYLIST
         )
         if not by_capability:
             return by_capability
     return ALLOWED
 
 
-def _name_verdict(scope: NameScope, name: str, allow: Rule, deny: Rule) -> Verdict:
+def _name_verdict(scope: NameScope, name: str, allow: ScopeRule, deny: ScopeRule) -> Verdict:
     if scope.allowlist is not None and first_match(scope.allowlist, name) is None:
         return Verdict(rule=allow, subject=name)
     pattern = first_match(scope.denylist or (), name)

@@ -20,7 +20,7 @@ _yaml: Any = yaml  # its stubs leave most of this open
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Complaint:
+class SkillComplaint:
     """One thing that is wrong with a file."""
 
     message: str
@@ -47,7 +47,7 @@ class _Field:
 @dataclass(slots=True)
 class _Front:
     fields: dict[str, _Field] = field(default_factory=dict[str, _Field])
-    complaints: list[Complaint] = field(default_factory=list[Complaint])
+    complaints: list[SkillComplaint] = field(default_factory=list[SkillComplaint])
 
 
 def find_skill_file(folder: Path) -> Path | None:
@@ -59,13 +59,13 @@ def skill_name(text: str) -> str:
     return unicodedata.normalize("NFKC", text.strip())
 
 
-def read_skill(text: str, folder_name: str) -> SkillText | Sequence[Complaint]:
+def read_skill(text: str, folder_name: str) -> SkillText | Sequence[SkillComplaint]:
     """Read the front matter, or tell everything that is wrong with it."""
     front = _front_matter(text)
     found, complaints = front.fields, front.complaints
     if not complaints:
         complaints += [
-            Complaint(
+            SkillComplaint(
                 message=f"unknown field {name!r}: {', '.join(FIELDS)} are known",
                 field=name,
                 line=one.line,
@@ -90,10 +90,14 @@ def read_skill(text: str, folder_name: str) -> SkillText | Sequence[Complaint]:
 def _front_matter(text: str) -> _Front:
     lines = text.translate(_NO_BREAKS).split("\n")
     if lines[0].rstrip() != _FENCE:
-        return _Front(complaints=[Complaint(message="expected front matter: a first line ---")])
+        return _Front(
+            complaints=[SkillComplaint(message="expected front matter: a first line ---")]
+        )
     end = next((n for n, line in enumerate(lines[1:], 1) if line.rstrip() == _FENCE), None)
     if end is None:
-        return _Front(complaints=[Complaint(message="the front matter has no end: a line ---")])
+        return _Front(
+            complaints=[SkillComplaint(message="the front matter has no end: a line ---")]
+        )
     written = "\n".join(lines[1:end])
     try:
         odd = next(_unusual(written), None)
@@ -101,15 +105,15 @@ def _front_matter(text: str) -> _Front:
             return _Front(complaints=[odd])
         return _fields(_yaml.compose(written, Loader=yaml.BaseLoader))
     except RecursionError:
-        return _Front(complaints=[Complaint(message="not YAML: it is nested too deeply")])
+        return _Front(complaints=[SkillComplaint(message="not YAML: it is nested too deeply")])
     except yaml.YAMLError as error:
         mark = getattr(error, "problem_mark", None)
         reason = str(getattr(error, "problem", None) or error)
         line = mark.line + 2 if mark is not None else None
-        return _Front(complaints=[Complaint(message=f"not YAML: {reason}", line=line)])
+        return _Front(complaints=[SkillComplaint(message=f"not YAML: {reason}", line=line)])
 
 
-def _unusual(written: str) -> Iterator[Complaint]:
+def _unusual(written: str) -> Iterator[SkillComplaint]:
     """What YAML has and the format does not: other readers of the file would refuse it."""
     for event in _yaml.parse(written, Loader=yaml.BaseLoader):
         kinds = {
@@ -120,20 +124,24 @@ def _unusual(written: str) -> Iterator[Complaint]:
         for kind, is_there in kinds.items():
             if is_there:
                 line = event.start_mark.line + 2
-                yield Complaint(message=f"{kind} is not allowed in front matter", line=line)
+                yield SkillComplaint(message=f"{kind} is not allowed in front matter", line=line)
 
 
 def _fields(node: Any) -> _Front:
     if not isinstance(node, yaml.MappingNode):
-        return _Front(complaints=[Complaint(message="expected fields in the front matter", line=2)])
+        return _Front(
+            complaints=[SkillComplaint(message="expected fields in the front matter", line=2)]
+        )
     front = _Front()
     for key, value in node.value:
         line = key.start_mark.line + 2
         if not isinstance(key, yaml.ScalarNode):
-            front.complaints.append(Complaint(message="expected the name of a field", line=line))
+            front.complaints.append(
+                SkillComplaint(message="expected the name of a field", line=line)
+            )
         elif key.value in front.fields:
             message = f"{key.value!r} is there twice"
-            front.complaints.append(Complaint(message=message, field=key.value, line=line))
+            front.complaints.append(SkillComplaint(message=message, field=key.value, line=line))
         else:
             front.complaints += _repeated(value)
             is_text = isinstance(value, yaml.ScalarNode)
@@ -141,7 +149,7 @@ def _fields(node: Any) -> _Front:
     return front
 
 
-def _repeated(node: Any) -> Iterator[Complaint]:
+def _repeated(node: Any) -> Iterator[SkillComplaint]:
     if isinstance(node, yaml.SequenceNode):
         for one in node.value:
             yield from _repeated(one)
@@ -150,16 +158,16 @@ def _repeated(node: Any) -> Iterator[Complaint]:
         for key, value in node.value:
             if str(key.value) in seen:
                 line = key.start_mark.line + 2
-                yield Complaint(message=f"{key.value!r} is there twice", line=line)
+                yield SkillComplaint(message=f"{key.value!r} is there twice", line=line)
             seen.add(str(key.value))
             yield from _repeated(value)
 
 
-def _name_complaints(found: _Field | None, folder_name: str) -> Iterator[Complaint]:
+def _name_complaints(found: _Field | None, folder_name: str) -> Iterator[SkillComplaint]:
     text = _text(found)
     line = found.line if found is not None else None
     if text is None:
-        yield Complaint(message="expected a name that is not empty", field="name", line=line)
+        yield SkillComplaint(message="expected a name that is not empty", field="name", line=line)
         return
     name, expected = skill_name(text), skill_name(folder_name)
     wrong = {
@@ -172,28 +180,28 @@ def _name_complaints(found: _Field | None, folder_name: str) -> Iterator[Complai
     }
     for message, is_wrong in wrong.items():
         if is_wrong:
-            yield Complaint(message=f"{name!r}: {message}", field="name", line=line)
+            yield SkillComplaint(message=f"{name!r}: {message}", field="name", line=line)
 
 
-def _description_complaints(found: _Field | None) -> Iterator[Complaint]:
+def _description_complaints(found: _Field | None) -> Iterator[SkillComplaint]:
     text = _text(found)
     line = found.line if found is not None else None
     if text is None:
         message = "expected a description that is not empty"
-        yield Complaint(message=message, field="description", line=line)
+        yield SkillComplaint(message=message, field="description", line=line)
     elif len(text) > LONGEST_DESCRIPTION:
         message = f"{len(text)} characters; at most {LONGEST_DESCRIPTION}"
-        yield Complaint(message=message, field="description", line=line)
+        yield SkillComplaint(message=message, field="description", line=line)
 
 
-def _compatibility_complaints(found: _Field | None) -> Iterator[Complaint]:
+def _compatibility_complaints(found: _Field | None) -> Iterator[SkillComplaint]:
     if found is None:
         return
     if not isinstance(found.value, str):
-        yield Complaint(message="expected a text", field="compatibility", line=found.line)
+        yield SkillComplaint(message="expected a text", field="compatibility", line=found.line)
     elif len(found.value) > _LONGEST_COMPATIBILITY:
         message = f"{len(found.value)} characters; at most {_LONGEST_COMPATIBILITY}"
-        yield Complaint(message=message, field="compatibility", line=found.line)
+        yield SkillComplaint(message=message, field="compatibility", line=found.line)
 
 
 def _text(found: _Field | None) -> str | None:

@@ -5,10 +5,10 @@ from dataclasses import dataclass
 from typing import cast
 
 from retinue.definitions.formats import Table
-from retinue.definitions.sources import Entry, joined
+from retinue.definitions.source_files import SourceEntry, joined
 from retinue.errors import DefinitionError
 from retinue.settings.keys import did_you_mean
-from retinue.settings.shapes import Spelling
+from retinue.settings.table_reader import Spelling
 
 IDENTITY_FIELDS = ("name", "display_name", "description")
 """What a template cannot give: two definitions with one name are never meant."""
@@ -23,7 +23,7 @@ class Inherited:
 
 
 def inherit(
-    entry: Entry, templates: Mapping[str, Entry | None], chain: tuple[str, ...] = ()
+    entry: SourceEntry, templates: Mapping[str, SourceEntry | None], chain: tuple[str, ...] = ()
 ) -> Inherited:
     """Merge an entry over its templates, from left to right; a null stays, and so deletes.
 
@@ -59,7 +59,7 @@ def merged(base: Table, over: Table) -> Table:
     return result
 
 
-def parents_of(entry: Entry) -> tuple[str, ...]:
+def parents_of(entry: SourceEntry) -> tuple[str, ...]:
     """Name the templates that an entry extends itself."""
     extends = entry.table.get("extends") or ()
     names = (extends,) if isinstance(extends, str) else extends
@@ -71,6 +71,6 @@ def parents_of(entry: Entry) -> tuple[str, ...]:
     return tuple(cast("tuple[str, ...]", names))
 
 
-def _error(entry: Entry, message: str) -> DefinitionError:
+def _error(entry: SourceEntry, message: str) -> DefinitionError:
     field = joined(entry.prefix, entry.spelling.get(("extends",), "extends"))
     return DefinitionError(message, file=entry.file, field=field, line=entry.line)

@@ -13,42 +13,42 @@ from retinue.agents.descriptor import Descriptor, HeartbeatDescriptor, UserDescr
 from retinue.agents.fate import is_final
 from retinue.agents.inbox import Item, Sender
 from retinue.engine import wiring
-from retinue.engine.actions import CONTROLS
-from retinue.engine.admission import checked_text, new_message, new_withdrawal
-from retinue.engine.arriving import Arrivals
-from retinue.engine.chats import Chats
-from retinue.engine.delivery import Outbox
-from retinue.engine.dispatch import Dispatch, LocalDispatch, priority_of
-from retinue.engine.families import living_family
-from retinue.engine.feed import Feed
-from retinue.engine.following import Following
-from retinue.engine.limits import limits_of
-from retinue.engine.memory import Memory
-from retinue.engine.outcomes import Outcome, Outcomes
-from retinue.engine.peers import contact_of
-from retinue.engine.prompting.belongings import Belongings
-from retinue.engine.requests import Requests
-from retinue.engine.roster import Roster
-from retinue.engine.scheduling.heartbeat import Heartbeat
-from retinue.engine.scheduling.scheduler import Scheduler
-from retinue.engine.subagents.booting import boot_post, boots
-from retinue.engine.targets import Targets
-from retinue.engine.trials import Trials
-from retinue.engine.views import agent_view
-from retinue.engine.warm import (
+from retinue.engine.addressing import Addressing
+from retinue.engine.agent.agent_cache import AgentCache
+from retinue.engine.agent.limits import limits_of
+from retinue.engine.agent.live_agent import (
     AgentPatch,
     Change,
     Command,
     CompactNow,
     Delete,
+    LiveAgent,
     Order,
     Reset,
     Stop,
     SwitchBack,
     Terminate,
-    Warm,
 )
-from retinue.engine.windows import Windows
+from retinue.engine.feed.agent_views import agent_view
+from retinue.engine.feed.chat_redirect import ChatRedirects
+from retinue.engine.feed.crash_quarantine import CrashQuarantine
+from retinue.engine.feed.dispatch import Dispatch, LocalDispatch, priority_of
+from retinue.engine.feed.event_feed import Feed
+from retinue.engine.feed.fast_admission import FastAdmission
+from retinue.engine.feed.outbox import Outbox
+from retinue.engine.feed.outcomes import Outcome, Outcomes
+from retinue.engine.lineage.family_tree import living_family
+from retinue.engine.lineage.peers import contact_of
+from retinue.engine.panels.windows import Windows
+from retinue.engine.prompting.artifact_index import ArtifactIndex
+from retinue.engine.prompting.permanent_directory import PermanentDirectory
+from retinue.engine.prompting.reload import Reload
+from retinue.engine.requests.decisions import Requests
+from retinue.engine.rules.decision import CONTROLS
+from retinue.engine.rules.messages import checked_text, new_message, new_withdrawal
+from retinue.engine.scheduling.heartbeat import Heartbeat
+from retinue.engine.scheduling.scheduler import Scheduler
+from retinue.engine.subagents.immediate import boot_post, boots
 from retinue.errors import (
     BusyError,
     FencedError,
@@ -59,9 +59,10 @@ from retinue.errors import (
 )
 from retinue.events import AgentView, DefinitionsEvent, Event, SchedulesEvent
 from retinue.ids import AgentId, ItemId, OwnerId, new_id
-from retinue.messages import FileReference, clean_json
+from retinue.records import FileReference
 from retinue.stores.port import Agent, Offset, Post, Receipt
 from retinue.stores.port import Change as StoredChange
+from retinue.text import clean_json
 from retinue.tools.port import ServedFiles, Tool
 
 logger = logging.getLogger(__name__)
@@ -83,15 +84,15 @@ class Engine:
         self.settings = world.settings
         self.models = world.models
         self.servers = world.servers
-        self.following = Following(world.catalog)
-        self.schedules = wiring.make_schedules(world, self.following)
+        self.reload = Reload(world.catalog)
+        self.schedules = wiring.make_schedules(world, self.reload)
         self.windows = world.windows or Windows(world.clock)
-        self._targets = Targets(world, self.following)
+        self._addressing = Addressing(world, self.reload)
         self.toolbox = wiring.make_toolbox(world, limits, self.schedules, self.windows)
         self._clock = world.clock
         self._limits = limits
         self._trees = world.trees
-        self._warm = Memory(limits.warm_bytes)
+        self._live = AgentCache(limits.warm_bytes)
         self._feed = Feed(world.store, self._is_in_memory)
         self.windows.announce = lambda owner, event: self._feed.announce(event, owner=owner)
         self.requests = Requests(world.store, world.clock)
@@ -99,40 +100,38 @@ class Engine:
         self._dispatch = dispatch or LocalDispatch(
             foreground=limits.foreground, background=limits.background, clock=world.clock
         )
-        self._trials = Trials(self._dispatch.wake)
-        self._roster = Roster(world.store, world.catalog)
-        self._belongings = Belongings(world.store)
+        self._quarantine = CrashQuarantine(self._dispatch.wake)
+        self._directory = PermanentDirectory(world.store, world.catalog)
+        self._artifact_index = ArtifactIndex(world.store)
         self.environment = world.environment
         self._outcomes = Outcomes(world.store)
-        self._arrivals = Arrivals(self._dispatch, self._outcomes, limits)
-        self.variables = wiring.make_office(
-            world, limits, self.toolbox, self.following, self._order
-        )
+        self._fast_admission = FastAdmission(self._dispatch, self._outcomes, limits)
+        self.variables = wiring.make_office(world, limits, self.toolbox, self.reload, self._order)
         parts = wiring.Parts(
             feed=self._feed,
-            following=self.following,
+            reload=self.reload,
             toolbox=self.toolbox,
             outbox=self._outbox,
-            roster=self._roster,
-            arrivals=self._arrivals,
+            directory=self._directory,
+            fast_admission=self._fast_admission,
             windows=self.windows,
-            artifacts=self._belongings,
+            artifacts=self._artifact_index,
         )
         self._runner = wiring.make_runner(world, limits, parts)
-        equipment = self._runner.equipment
+        setup = self._runner.setup
         self.skills = world.skills
-        self.contexts = wiring.make_contexts(world, equipment)
-        self.operations = wiring.make_operations(world, limits, equipment.plan_of)
+        self.contexts = wiring.make_contexts(world, setup)
+        self.operations = wiring.make_operations(world, limits, setup.config_of)
         self._running: set[AgentId] = set()
         self._commands: dict[AgentId, list[Command]] = {}
         self._arrived: dict[AgentId, list[Item]] = {}  # while the agent was being loaded
-        self._chats = Chats(world.store, world.connectors)
+        self._chats = ChatRedirects(world.store, world.connectors)
         self._crashed: set[AgentId] = set()
         self._watcher: asyncio.Task[None] | None = None
         self._unlisten = world.store.listen(self._follow)
         self.heartbeat = Heartbeat(self.schedules, world.store, world.clock, self.reset)
         self._scheduler = Scheduler(
-            self.schedules, self.heartbeat, world.clock, self._rescheduled, equipment.tools_of
+            self.schedules, self.heartbeat, world.clock, self._rescheduled, setup.tools_of
         )
 
     # -- life
@@ -166,28 +165,28 @@ class Engine:
         await asyncio.wait({ending}, timeout=patience)
         self._break_off(including_tools=True)
         await ending
-        self._arrivals.close()
+        self._fast_admission.close()
         await self._outbox.stop()
         await self.requests.stop()
         self._unlisten()
-        held = [warm.commands for warm in self._warm.values()]
+        held = [live.commands for live in self._live.values()]
         for command in chain(*held, *self._commands.values()):
             command.settle(BusyError("the server is stopping; try again"))
-        self._runner.space.tell_lost()
+        self._runner.disk.tell_lost()
 
     def _break_off(self, *, including_tools: bool) -> None:
-        for warm in [self._warm[a] for a in self._running if a in self._warm]:
-            if including_tools or not warm.is_running_tools:
-                warm.interrupt()
+        for live in [self._live[a] for a in self._running if a in self._live]:
+            if including_tools or not live.is_running_tools:
+                live.interrupt()
 
     async def _watch_files(self) -> None:
         """Tell the doors when files changed, also while nobody runs a turn."""
-        shown = self.following.shown(self.toolbox), self.skills.revision
+        shown = self.reload.shown(self.toolbox), self.skills.revision
         while True:
             await self._clock.sleep(_FILES_SECONDS)
             self._scheduler.look()
-            await self.following.everything(self.toolbox)
-            now = self.following.shown(self.toolbox), self.skills.revision
+            await self.reload.everything(self.toolbox)
+            now = self.reload.shown(self.toolbox), self.skills.revision
             before, shown = shown, now
             if shown != before:
                 self._feed.announce(DefinitionsEvent())
@@ -210,7 +209,7 @@ class Engine:
         """Find the agent of this descriptor or create it; without one, it is a new conversation."""
         if descriptor is None:
             descriptor = UserDescriptor(connector="web", user_id=owner, channel_id=new_id("w"))
-        new = await self._targets.of(owner, descriptor, definition)
+        new = await self._addressing.of(owner, descriptor, definition)
         shown = clean_json(dict(attributes or {}))
         sealed = self.environment.sealed_for(new.id, env or {})
         state = structs.replace(new.state, name=name, attributes=shown, env=sealed)
@@ -254,7 +253,7 @@ class Engine:
         chat = await self._chats.away(owner, to) if isinstance(to, UserDescriptor) else None
         if chat is not None:
             to = chat.switched_to
-        target = to if isinstance(to, str) else await self._targets.of(owner, to, definition)
+        target = to if isinstance(to, str) else await self._addressing.of(owner, to, definition)
         item = new_message(
             text,
             files=files,
@@ -265,8 +264,8 @@ class Engine:
             route=chat.route if chat is not None else None,
         )
         post = Post(to=target, item=item, owner=owner)
-        warm = self._warm.get(target) if isinstance(target, str) and offset is None else None
-        receipt = await self._arrivals.offer(warm, priority_of(warm), post) if warm else None
+        live = self._live.get(target) if isinstance(target, str) and offset is None else None
+        receipt = await self._fast_admission.offer(live, priority_of(live), post) if live else None
         return receipt or await self.store.admit(post, offset=offset)
 
     async def withdraw(self, owner: OwnerId, item_id: ItemId) -> bool:
@@ -341,20 +340,20 @@ class Engine:
             raise BusyError("the server is stopping; try again")
         done: asyncio.Future[bool] = asyncio.get_running_loop().create_future()
         command = Command(order=order, done=done)
-        if self._runner.space.is_short:
-            if command.interrupts() and agent_id in self._warm:
-                self._warm[agent_id].interrupt()
-            await self._runner.space.check()
-        warm = self._warm.get(agent_id)
-        if warm is None:
+        if self._runner.disk.is_short:
+            if command.interrupts() and agent_id in self._live:
+                self._live[agent_id].interrupt()
+            await self._runner.disk.check()
+        live = self._live.get(agent_id)
+        if live is None:
             self._commands.setdefault(agent_id, []).append(command)
-        elif warm.is_working and command.is_aside() and warm.aside is None:
-            warm.aside = asyncio.create_task(self._runner.obey_aside(warm, command))
+        elif live.is_working and command.is_aside() and live.aside is None:
+            live.aside = asyncio.create_task(self._runner.obey_aside(live, command))
             return await done
         else:
-            warm.commands.append(command)
+            live.commands.append(command)
             if command.interrupts():
-                warm.interrupt()
+                live.interrupt()
         self._dispatch.wake(agent_id, priority_of(agent))
         return await done
 
@@ -370,7 +369,7 @@ class Engine:
         return agent_view(agent, self._is_in_memory)
 
     def _is_in_memory(self, agent_id: AgentId) -> bool:
-        return agent_id in self._warm
+        return agent_id in self._live
 
     def tree(self, agent_id: AgentId) -> ServedFiles:
         return self._trees.tree(agent_id)
@@ -378,7 +377,7 @@ class Engine:
     async def tools_of(self, owner: OwnerId, agent_id: AgentId) -> Sequence[Tool]:
         """The tools that this agent may call."""
         agent = await self.store.agent(owner, agent_id)
-        return await self._runner.equipment.tools_of(agent.definition, agent)
+        return await self._runner.setup.tools_of(agent.definition, agent)
 
     # -- working
 
@@ -390,25 +389,25 @@ class Engine:
                     self._admitted(change, item)
                 elif is_final(item.fate):
                     self._outcomes.ended(change, item)
-            warm = self._warm.get(change.agent_id)
-            if warm is not None and change.agent is not None:
-                warm.descriptor = change.agent.descriptor
+            live = self._live.get(change.agent_id)
+            if live is not None and change.agent is not None:
+                live.descriptor = change.agent.descriptor
             if change.is_deleted:
-                self._warm.pop(change.agent_id, None)
+                self._live.pop(change.agent_id, None)
                 self._outcomes.forgotten(change.agent_id)
         self.requests.follow(changes)
-        self._roster.follow(changes)
-        self._belongings.follow(changes)
+        self._directory.follow(changes)
+        self._artifact_index.follow(changes)
         self._feed.publish(changes)
 
     def _admitted(self, change: StoredChange, item: Item) -> None:
         self._outcomes.admitted(change.owner, item)
-        warm = self._warm.get(change.agent_id)
-        if warm is not None:
-            warm.receive(item)
-            if item.kind in CONTROLS and _ends_turn(warm, item):
-                warm.interrupt()
-            self._dispatch.wake(change.agent_id, priority_of(warm))
+        live = self._live.get(change.agent_id)
+        if live is not None:
+            live.receive(item)
+            if item.kind in CONTROLS and _ends_turn(live, item):
+                live.interrupt()
+            self._dispatch.wake(change.agent_id, priority_of(live))
         elif change.agent is not None:
             if change.agent_id in self._arrived:
                 self._arrived[change.agent_id].append(item)
@@ -418,19 +417,19 @@ class Engine:
         """Work on one agent until it rests; the dispatcher never runs one agent twice at a time."""
         self._running.add(agent_id)
         try:
-            warm = await self._load(agent_id)
-            if warm is None:
+            live = await self._load(agent_id)
+            if live is None:
                 return
-            if self._runner.is_suspect(warm) and not await self._may_run(warm):
+            if self._runner.is_suspect(live) and not await self._may_run(live):
                 return
-            seconds = await self._runner.run(warm)
+            seconds = await self._runner.run(live)
             if seconds is not None:
-                self._dispatch.wake_later(agent_id, priority_of(warm), seconds)
+                self._dispatch.wake_later(agent_id, priority_of(live), seconds)
         except FencedError as error:
             self._let_go(agent_id, error)
             logger.warning("another process took this agent over", extra={"agent_id": agent_id})
         except StoreFullError as error:
-            self._runner.space.refused(error)
+            self._runner.disk.refused(error)
             self._let_go(agent_id, error, *self._commands.pop(agent_id, []))
             self._dispatch.wake_later(agent_id, "background", _FULL_RETRY_SECONDS)
         except Exception:
@@ -438,19 +437,21 @@ class Engine:
             await self._after_defect(agent_id)
         finally:
             self._running.discard(agent_id)
-            self._arrivals.turn_away(agent_id)
-            self._trials.end(agent_id)
-            self._warm.cool_down(agent_id, self._running)
+            self._fast_admission.turn_away(agent_id)
+            self._quarantine.end(agent_id)
+            self._live.cool_down(agent_id, self._running)
 
-    async def _may_run(self, warm: Warm) -> bool:
+    async def _may_run(self, live: LiveAgent) -> bool:
         """A turn in which processes died waits until no other such turn runs; commands do not."""
-        await self._runner.obey(warm)
-        return not self._runner.is_suspect(warm) or self._trials.begin(warm.id, priority_of(warm))
+        await self._runner.obey(live)
+        return not self._runner.is_suspect(live) or self._quarantine.begin(
+            live.id, priority_of(live)
+        )
 
     async def _after_defect(self, agent_id: AgentId) -> None:
         """Load the agent anew and end its turn as failed; if even that fails, try again later."""
-        warm = self._warm.pop(agent_id, None)
-        commands = list(warm.commands) if warm else []
+        live = self._live.pop(agent_id, None)
+        commands = list(live.commands) if live else []
         try:
             fresh = await self._load(agent_id)
             if fresh is not None:
@@ -467,17 +468,17 @@ class Engine:
 
     def _let_go(self, agent_id: AgentId, error: Exception, *commands: Command) -> None:
         """Forget what memory holds of an agent, and tell whoever waits for a command."""
-        warm = self._warm.pop(agent_id, None)
-        for command in chain(commands, warm.commands if warm else ()):
+        live = self._live.pop(agent_id, None)
+        for command in chain(commands, live.commands if live else ()):
             command.settle(error)
 
-    async def _load(self, agent_id: AgentId) -> Warm | None:
-        warm = self._warm.get(agent_id)
-        if warm is None:
+    async def _load(self, agent_id: AgentId) -> LiveAgent | None:
+        live = self._live.get(agent_id)
+        if live is None:
             self._arrived[agent_id] = []
             try:
-                warm = Warm(await self.store.claim(agent_id))
-                warm.is_secluded = await contact_of(self.store, warm) is not None
+                live = LiveAgent(await self.store.claim(agent_id))
+                live.is_secluded = await contact_of(self.store, live) is not None
             except NotFoundError as error:
                 for command in self._commands.pop(agent_id, []):
                     command.settle(error)
@@ -485,16 +486,16 @@ class Engine:
             finally:
                 arrived = self._arrived.pop(agent_id)
             for item in arrived:
-                warm.receive(item)
-            self._warm[agent_id] = warm
-            warm.commands.extend(self._commands.pop(agent_id, []))
+                live.receive(item)
+            self._live[agent_id] = live
+            live.commands.extend(self._commands.pop(agent_id, []))
             if agent_id in self._crashed:
                 self._crashed.discard(agent_id)
-                await self._runner.note_crash(warm)
-        self._warm.move_to_end(agent_id)
-        return warm
+                await self._runner.note_crash(live)
+        self._live.move_to_end(agent_id)
+        return live
 
 
-def _ends_turn(warm: Warm, control: Item) -> bool:
+def _ends_turn(live: LiveAgent, control: Item) -> bool:
     """Whether there is no use in finishing what the agent is doing."""
-    return control.kind == "ending" or list(warm.turn_items()) == [control.body.about]
+    return control.kind == "ending" or list(live.turn_items()) == [control.body.about]

@@ -6,53 +6,53 @@ from random import Random
 
 from retinue.clock import Clock
 from retinue.definitions.catalog import Catalog
-from retinue.engine.approving import Approvals
-from retinue.engine.arriving import Arrivals
-from retinue.engine.calling import ModelCaller
-from retinue.engine.collaboration.services import Services
-from retinue.engine.collaboration.toolbox import collaboration_tools
-from retinue.engine.committing import Committer
-from retinue.engine.composing import Composer
-from retinue.engine.contexts import Contexts
-from retinue.engine.delivery import Deliver, Outbox
-from retinue.engine.desk import Desk
-from retinue.engine.environment import Environment
-from retinue.engine.equipment import Equipment
-from retinue.engine.feed import Feed
-from retinue.engine.following import Following
-from retinue.engine.handing import Handoffs
-from retinue.engine.hooking import Hooks
-from retinue.engine.limits import Limits
-from retinue.engine.making_room import RoomMaker
-from retinue.engine.operations import Operations, PlanOf
-from retinue.engine.panels import panel_tools
-from retinue.engine.prompting.planning import OwnTools, Planner, together
-from retinue.engine.prompting.sources import Artifacts, NoSkills, Skills
-from retinue.engine.reporting import Reporter
-from retinue.engine.roster import Roster
-from retinue.engine.runner import Runner
-from retinue.engine.scheduling.schedules import Schedules
-from retinue.engine.scheduling.toolbox import schedule_tools
-from retinue.engine.scheduling.watching import Probe
-from retinue.engine.space import Space
-from retinue.engine.sub_prompts import SubPrompts
-from retinue.engine.subagents.booting import Boots
-from retinue.engine.subagents.completing import Completions
-from retinue.engine.subagents.deferring import Deferred
-from retinue.engine.subagents.offering import SubagentTools
-from retinue.engine.subagents.telling import ChildTools
-from retinue.engine.tool_running import ToolRunner
-from retinue.engine.tooling import Tooling
-from retinue.engine.variable_office import GiveOrder, VariableOffice
-from retinue.engine.windows import Windows
+from retinue.engine.agent.limits import Limits
+from retinue.engine.calls.approvals import Approvals
+from retinue.engine.calls.plugin_calls import Operations, PlanOf
+from retinue.engine.calls.tool_call import ToolCalls
+from retinue.engine.collaboration.collaboration_tools import collaboration_tools
+from retinue.engine.collaboration.services import CollaborationServices
+from retinue.engine.feed.disk_full import DiskFullGate
+from retinue.engine.feed.event_feed import Feed
+from retinue.engine.feed.fast_admission import FastAdmission
+from retinue.engine.feed.outbox import Deliver, Outbox
+from retinue.engine.hooks import Hooks
+from retinue.engine.panels.panel_tools import panel_tools
+from retinue.engine.panels.windows import Windows
+from retinue.engine.prompting.permanent_directory import PermanentDirectory
+from retinue.engine.prompting.prompt_config import OwnTools, PromptConfigs, together
+from retinue.engine.prompting.prompt_sources import Artifacts, NoSkills, Skills
+from retinue.engine.prompting.reload import Reload
+from retinue.engine.prompting.step_setup import StepSetup
+from retinue.engine.requests.ask import AskDesk
+from retinue.engine.scheduling.schedule_service import Schedules
+from retinue.engine.scheduling.schedule_tools import schedule_tools
+from retinue.engine.scheduling.watch_checks import Probe
+from retinue.engine.subagents.deferred import Deferred
+from retinue.engine.subagents.immediate import Boots
+from retinue.engine.subagents.parent_tools import ChildTools
+from retinue.engine.subagents.sub_prompts import SubPrompts
+from retinue.engine.subagents.subagent_tools import SubagentTools
+from retinue.engine.subagents.variable_service import GiveOrder, VariableService
+from retinue.engine.turn.committing import Committer
+from retinue.engine.turn.completion_notices import Reporter
+from retinue.engine.turn.context_preview import ContextPreviews
+from retinue.engine.turn.context_window import ContextWindow
+from retinue.engine.turn.model_call import ModelCalls
+from retinue.engine.turn.request_builder import RequestBuilder
+from retinue.engine.turn.runner import Runner
+from retinue.engine.turn.subagent_completion import Completions
+from retinue.engine.turn.tool_batch import ToolBatches
+from retinue.engine.variables.values import Environment
+from retinue.engine.writes.handoff import Handoffs
 from retinue.models.port import Models
+from retinue.plugins.plugin_registry import Plugins
 from retinue.plugins.port import PluginSource
-from retinue.plugins.registry import Plugins
 from retinue.settings import Settings
 from retinue.stores.port import Store
 from retinue.stores.schedule_port import ScheduleStore
-from retinue.tools.declared import DeclaredToolbox
-from retinue.tools.function import FunctionToolbox
+from retinue.tools.declared_tools import DeclaredToolbox
+from retinue.tools.function_tool import FunctionToolbox
 from retinue.tools.port import FileTrees, Toolbox, ToolServer
 from retinue.tools.toolbox import CombinedToolbox
 
@@ -80,12 +80,12 @@ class World:
     collaborates: bool = True  # agents get the tools with which they work together
 
 
-def make_schedules(world: World, following: Following) -> Schedules:
+def make_schedules(world: World, reload: Reload) -> Schedules:
     return Schedules(
         store=world.store,
         schedules=world.schedules,
         catalog=world.catalog,
-        following=following,
+        reload=reload,
         settings=world.settings,
         probe=world.probe,
         clock=world.clock,
@@ -111,28 +111,28 @@ def make_toolbox(world: World, limits: Limits, schedules: Schedules, windows: Wi
     )
 
 
-def make_operations(world: World, limits: Limits, plan_of: PlanOf) -> Operations:
+def make_operations(world: World, limits: Limits, config_of: PlanOf) -> Operations:
     return Operations(
         plugins=world.plugins,
         store=world.store,
         clock=world.clock,
-        plan_of=plan_of,
+        config_of=config_of,
         environment=world.environment,
         seconds=limits.tool_seconds,
     )
 
 
 def make_office(
-    world: World, limits: Limits, toolbox: Toolbox, following: Following, order: GiveOrder
-) -> VariableOffice:
-    return VariableOffice(
+    world: World, limits: Limits, toolbox: Toolbox, reload: Reload, order: GiveOrder
+) -> VariableService:
+    return VariableService(
         deferred=Deferred(_services(world, limits)),
         clock=world.clock,
         environment=world.environment,
         store=world.store,
         catalog=world.catalog,
         toolbox=toolbox,
-        following=following,
+        reload=reload,
         order=order,
     )
 
@@ -152,8 +152,8 @@ def make_own_tools(world: World, limits: Limits) -> OwnTools:
     return together(asked, others)
 
 
-def _services(world: World, limits: Limits) -> Services:
-    return Services(
+def _services(world: World, limits: Limits) -> CollaborationServices:
+    return CollaborationServices(
         store=world.store,
         catalog=world.catalog,
         settings=world.settings,
@@ -169,39 +169,39 @@ class Parts:
     """What the engine and its runner both work with."""
 
     feed: Feed
-    following: Following
+    reload: Reload
     toolbox: Toolbox
     outbox: Outbox
-    roster: Roster
-    arrivals: Arrivals
+    directory: PermanentDirectory
+    fast_admission: FastAdmission
     windows: Windows
     artifacts: Artifacts
 
 
-def _equipment(world: World, limits: Limits, parts: Parts) -> Equipment:
-    return Equipment(
-        planner=Planner(
+def _setup(world: World, limits: Limits, parts: Parts) -> StepSetup:
+    return StepSetup(
+        configs=PromptConfigs(
             world.catalog, world.settings.model, make_own_tools(world, limits), world.skills
         ),
-        following=parts.following,
+        reload=parts.reload,
         toolbox=parts.toolbox,
         models=world.models,
         clock=world.clock,
         limits=limits,
-        roster=parts.roster,
+        directory=parts.directory,
         environment=world.environment,
         artifacts=parts.artifacts,
         windows=parts.windows,
     )
 
 
-def make_contexts(world: World, equipment: Equipment) -> Contexts:
+def make_contexts(world: World, setup: StepSetup) -> ContextPreviews:
     """What shows people the contexts of agents."""
-    return Contexts(
+    return ContextPreviews(
         store=world.store,
-        equipment=equipment,
-        composer=Composer(
-            equipment=equipment, hooks=Hooks(world.trees, world.clock), trees=world.trees
+        setup=setup,
+        composer=RequestBuilder(
+            setup=setup, hooks=Hooks(world.trees, world.clock), trees=world.trees
         ),
         environment=world.environment,
     )
@@ -218,29 +218,29 @@ def make_runner(world: World, limits: Limits, parts: Parts) -> Runner:
             completions=Completions(store=world.store, trees=world.trees, catalog=world.catalog),
         ),
         outbox=parts.outbox,
-        space=Space(world.store, world.clock),
+        disk=DiskFullGate(world.store, world.clock),
     )
-    equipment = _equipment(world, limits, parts)
+    setup = _setup(world, limits, parts)
     hooks = Hooks(world.trees, world.clock)
-    room = RoomMaker(committer=committer, equipment=equipment)
-    caller = ModelCaller(
+    room = ContextWindow(committer=committer, setup=setup)
+    caller = ModelCalls(
         committer=committer,
-        equipment=equipment,
+        setup=setup,
         room=room,
         feed=parts.feed,
         clock=world.clock,
         random=world.random,
         boots=Boots(world.environment, world.catalog),
         hooks=hooks,
-        composer=Composer(equipment=equipment, hooks=hooks, trees=world.trees),
+        composer=RequestBuilder(setup=setup, hooks=hooks, trees=world.trees),
     )
-    tools = ToolRunner(
+    tools = ToolBatches(
         committer=committer,
-        equipment=equipment,
-        tooling=Tooling(
+        setup=setup,
+        tooling=ToolCalls(
             trees=world.trees, clock=world.clock, limits=limits, environment=world.environment
         ),
-        approvals=Approvals(Desk(world.store, world.clock, limits)),
+        approvals=Approvals(AskDesk(world.store, world.clock, limits)),
         feed=parts.feed,
         hooks=hooks,
     )
@@ -248,11 +248,11 @@ def make_runner(world: World, limits: Limits, parts: Parts) -> Runner:
         store=world.store,
         clock=world.clock,
         committer=committer,
-        equipment=equipment,
+        setup=setup,
         room=room,
         caller=caller,
         tools=tools,
-        arrivals=parts.arrivals,
+        fast_admission=parts.fast_admission,
         trees=world.trees,
         hooks=hooks,
         deferred=Deferred(_services(world, limits)),

@@ -5,7 +5,8 @@ from typing import Any, Literal, Protocol
 
 from msgspec import Struct
 
-from retinue.messages import ModelMessage, Part, Usage
+from retinue.model_messages import ModelMessage
+from retinue.records import Part, Usage
 
 
 class ToolSpec(Struct, frozen=True, kw_only=True):

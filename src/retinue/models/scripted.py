@@ -18,7 +18,6 @@ import msgspec
 from retinue.clock import Clock, SystemClock
 from retinue.errors import ModelError
 from retinue.ids import CallId, new_call_id
-from retinue.messages import CallPart, Part, TextPart, ThinkingPart, Usage
 from retinue.models.port import (
     CallDelta,
     Completed,
@@ -27,6 +26,7 @@ from retinue.models.port import (
     TextDelta,
     ThinkingDelta,
 )
+from retinue.records import CallPart, Part, TextPart, ThinkingPart, Usage
 
 _KEPT_REQUESTS = 64
 

@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import cast
 
 from retinue.errors import UsageError
-from retinue.packaging.graph import Graph
-from retinue.packaging.project import Project
+from retinue.packaging.package_graph import PackageGraph
+from retinue.packaging.project_files import Project
 
 _CREDENTIAL = re.compile(
     rb"-----BEGIN [A-Z ]*PRIVATE KEY-----|\bAKIA[0-9A-Z]{16}\b|\bgh[pousr]_[A-Za-z0-9]{36,}"
@@ -39,7 +39,7 @@ def refuse_credentials(files: Mapping[str, bytes]) -> None:
             )
 
 
-def warnings(project: Project, graph: Graph, files: Mapping[str, bytes]) -> Iterator[str]:
+def warnings(project: Project, graph: PackageGraph, files: Mapping[str, bytes]) -> Iterator[str]:
     """Tell what should perhaps not be given away."""
     tables = [("agents", one.name, one.env) for one in graph.definitions.values()]
     tables += [("prompts", one.name, one.env) for one in graph.prompts.values()]

@@ -12,14 +12,14 @@ from retinue.clock import Clock, SystemClock
 from retinue.engine.engine import Engine
 from retinue.ids import LOCAL_OWNER, OwnerId
 from retinue.server.auth import Gate
-from retinue.server.describing import document
-from retinue.server.endpoints import AnyEndpoint, Endpoint, Plain, Services, routes_of
-from retinue.server.errors import error_response, from_starlette
+from retinue.server.browser_sessions import EndedSessions
+from retinue.server.endpoints import AnyEndpoint, Endpoint, Plain, RouteServices, routes_of
+from retinue.server.error_responses import error_response, from_starlette
+from retinue.server.event_clients import LiveClients
 from retinue.server.guard import Guard
 from retinue.server.hosts import Hosts
-from retinue.server.live import LiveClients
+from retinue.server.openapi_document import document
 from retinue.server.options import ServerOptions
-from retinue.server.pulse import Pulse
 from retinue.server.routes import (
     agents,
     contexts,
@@ -40,8 +40,8 @@ from retinue.server.routes import (
     variables,
     windows,
 )
-from retinue.server.sessions import EndedSessions
-from retinue.server.statics import STATIC_DIR, WebApp
+from retinue.server.static_files import STATIC_DIR, WebApp
+from retinue.server.store_health import Pulse
 from retinue.server.wire import Nothing
 
 
@@ -101,7 +101,7 @@ def create_app(
     options = options or ServerOptions()
     clock = clock or SystemClock()
     ended = EndedSessions(engine.settings.data_dir / "ended-sessions", clock)
-    services = Services(
+    services = RouteServices(
         engine=engine,
         gate=Gate(token, clock, ended=ended, owner=owner),
         live=LiveClients(),

@@ -13,8 +13,8 @@ from starlette.types import Scope
 
 from retinue.clock import Clock
 from retinue.ids import LOCAL_OWNER, OwnerId
-from retinue.server.errors import HttpError
-from retinue.server.sessions import EndedSessions, session_end
+from retinue.server.browser_sessions import EndedSessions, session_end
+from retinue.server.error_responses import HttpError
 
 CODE_SECONDS = 600
 SESSION_SECONDS = 30 * 24 * 3600

@@ -2,7 +2,7 @@
 
 from typing import Literal
 
-from retinue.definitions.graph import GraphDefinition, GraphPackage, GraphPrompt
+from retinue.definitions.definition_graph import GraphDefinition, GraphPackage, GraphPrompt
 from retinue.server.wire import Answer, Asked
 
 

@@ -17,11 +17,11 @@ from retinue.engine.engine import Engine
 from retinue.errors import NotFoundError, RetinueError, StoreFullError
 from retinue.ids import AgentId, OwnerId, is_agent_id
 from retinue.server.auth import Gate, Principal, unauthorized
-from retinue.server.decoding import decode_json, decode_query
-from retinue.server.errors import HttpError, error_response, internal_error, too_large
-from retinue.server.live import LiveClients
+from retinue.server.error_responses import HttpError, error_response, internal_error, too_large
+from retinue.server.event_clients import LiveClients
 from retinue.server.options import ServerOptions
-from retinue.server.pulse import Pulse
+from retinue.server.request_decoder import decode_json, decode_query
+from retinue.server.store_health import Pulse
 from retinue.server.wire import Nothing
 
 logger = logging.getLogger(__name__)
@@ -38,7 +38,7 @@ _encoder = msgspec.json.Encoder()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Services:
+class RouteServices:
     """What the operations work with."""
 
     engine: Engine
@@ -49,11 +49,11 @@ class Services:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Call(Generic[Q, B]):
+class RouteCall(Generic[Q, B]):
     """One request, decoded."""
 
     request: Request
-    services: Services
+    services: RouteServices
     query: Q
     body: B
 
@@ -86,7 +86,7 @@ class Call(Generic[Q, B]):
         return self.request.path_params[name]
 
 
-Plain = Call[Nothing, Nothing]
+Plain = RouteCall[Nothing, Nothing]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -96,7 +96,7 @@ class Endpoint(Generic[Q, B]):
     method: Method
     path: str
     summary: str
-    run: Callable[[Call[Q, B]], Awaitable[Response]]
+    run: Callable[[RouteCall[Q, B]], Awaitable[Response]]
     query: type[Q]
     body: type[B]
     takes: Literal["nothing", "json", "optional json", "bytes"] = "nothing"
@@ -177,14 +177,16 @@ async def _json_body(request: Request, endpoint: AnyEndpoint, options: ServerOpt
     return decode_json(data, endpoint.body)
 
 
-async def _perform(request: Request, endpoint: AnyEndpoint, services: Services) -> Response:
+async def _perform(request: Request, endpoint: AnyEndpoint, services: RouteServices) -> Response:
     try:
         query = decode_query(request.scope["query_string"], endpoint.query)
         if endpoint.takes in ("json", "optional json"):
             body = await _json_body(request, endpoint, services.options)
         else:
             body = endpoint.body()
-        call: Call[Any, Any] = Call(request=request, services=services, query=query, body=body)
+        call: RouteCall[Any, Any] = RouteCall(
+            request=request, services=services, query=query, body=body
+        )
         return await endpoint.run(call)
     except RetinueError as error:
         if isinstance(error, StoreFullError):
@@ -199,7 +201,7 @@ def _no_head() -> HttpError:
     return HttpError(405, "method_not_allowed", "a stream has no HEAD", headers={"Allow": "GET"})
 
 
-def _route(path: str, endpoints: Sequence[AnyEndpoint], services: Services) -> Route:
+def _route(path: str, endpoints: Sequence[AnyEndpoint], services: RouteServices) -> Route:
     by_method = {endpoint.method: endpoint for endpoint in endpoints}
 
     async def dispatch(request: Request) -> Response:
@@ -212,7 +214,7 @@ def _route(path: str, endpoints: Sequence[AnyEndpoint], services: Services) -> R
     return Route(path, dispatch, methods=list(by_method))
 
 
-def routes_of(endpoints: Iterable[AnyEndpoint], services: Services) -> list[Route]:
+def routes_of(endpoints: Iterable[AnyEndpoint], services: RouteServices) -> list[Route]:
     """Make one route for each path, so that a wrong method is told all the right ones."""
     by_path: dict[str, list[AnyEndpoint]] = {}
     for endpoint in endpoints:

@@ -10,7 +10,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from retinue.server.auth import Gate, Principal, client_address, unauthorized
 from retinue.server.endpoints import PRINCIPAL
-from retinue.server.errors import HttpError, error_response
+from retinue.server.error_responses import HttpError, error_response
 from retinue.server.hosts import Hosts
 
 API = ("/api/", "/threads/")

@@ -3,7 +3,7 @@
 import sys
 
 from retinue.server.app import ENDPOINTS
-from retinue.server.describing import document
+from retinue.server.openapi_document import document
 
 
 def main() -> None:

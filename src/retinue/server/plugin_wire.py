@@ -4,7 +4,7 @@ from typing import Annotated, Any, Literal
 
 from msgspec import Meta, field
 
-from retinue.agents.listed import KnownSkill
+from retinue.agents.prompt_entries import KnownSkill
 from retinue.server.definition_wire import ProblemEntry
 from retinue.server.wire import AgentKey, Answer, Asked
 

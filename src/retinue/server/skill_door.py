@@ -19,15 +19,15 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from retinue.engine.operations import Caller, Operations
-from retinue.engine.skills.desk import SOCKET
-from retinue.engine.skills.passes import Passes
+from retinue.engine.calls.plugin_calls import Caller, Operations
+from retinue.engine.skills.sandbox_mounts import SOCKET
+from retinue.engine.skills.sandbox_tokens import SandboxTokens
 from retinue.errors import OperationError, RetinueError
 from retinue.server.auth import unauthorized
-from retinue.server.decoding import decode_json
 from retinue.server.endpoints import answer, read_body
-from retinue.server.errors import error_response, from_starlette, internal_error
+from retinue.server.error_responses import error_response, from_starlette, internal_error
 from retinue.server.plugin_wire import OperationResult
+from retinue.server.request_decoder import decode_json
 from retinue.server.wire import Asked, Attributes
 
 logger = logging.getLogger(__name__)
@@ -45,7 +45,7 @@ class SkillCall(Asked, frozen=True, kw_only=True):
 class SkillDoor:
     """Opened by the first command that needs it; only sandboxes that it is bound into reach it."""
 
-    def __init__(self, operations: Operations, passes: Passes, data_dir: Path) -> None:
+    def __init__(self, operations: Operations, passes: SandboxTokens, data_dir: Path) -> None:
         self._data = data_dir
         self._operations = operations
         self._passes = passes

@@ -1,8 +1,8 @@
 """What operators set: `retinue.toml`, the environment, and secrets by reference."""
 
-from retinue.settings.loading import load_settings
 from retinue.settings.secrets import Secret, Template, Vault
-from retinue.settings.sections import (
+from retinue.settings.settings_file import load_settings
+from retinue.settings.tables import (
     AgentsSettings,
     LimitsSettings,
     McpSettings,

@@ -16,7 +16,7 @@ from retinue.agents.inbox import Item, ItemBody, ItemKind
 from retinue.agents.request import Request
 from retinue.agents.state import AgentState, Lifecycle
 from retinue.ids import AgentId, ItemId, OwnerId
-from retinue.messages import AnyRecord, Usage
+from retinue.records import AnyRecord, Usage
 from retinue.stores.artifact_port import ArtifactNews, ArtifactStore
 from retinue.stores.request_port import RequestStore, Voiding
 from retinue.stores.usage_port import UsageStore

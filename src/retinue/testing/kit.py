@@ -8,21 +8,23 @@ from pathlib import Path, PurePosixPath
 from random import Random
 from typing import Any
 
-from retinue.agents.files import FileStream, TreeEntry
+from retinue.agents.file_listing import FileStream, TreeEntry
 from retinue.agents.inbox import ItemBody, Sender
 from retinue.agents.watch import Watch
 from retinue.clock import Clock, SystemClock
 from retinue.definitions.catalog import Catalog
-from retinue.engine.delivery import Deliver
 from retinue.engine.engine import Engine
-from retinue.engine.environment import Environment
-from retinue.engine.outcomes import Outcome
-from retinue.engine.prompting.sources import NoSkills, Skills
-from retinue.engine.scheduling.watching import Probe
+from retinue.engine.feed.outbox import Deliver
+from retinue.engine.feed.outcomes import Outcome
+from retinue.engine.prompting.prompt_sources import NoSkills, Skills
+from retinue.engine.scheduling.watch_checks import Probe
+from retinue.engine.variables.values import Environment
 from retinue.engine.wiring import World
 from retinue.errors import FencedError, NotFoundError, UnknownModelError
 from retinue.ids import LOCAL_OWNER, AgentId, ItemId, OwnerId, new_item_id
-from retinue.messages import (
+from retinue.models.port import Model
+from retinue.problems import LoadProblem
+from retinue.records import (
     AnyRecord,
     AssistantRecord,
     CallPart,
@@ -38,14 +40,12 @@ from retinue.messages import (
     UnknownRecord,
     UserRecord,
 )
-from retinue.models.port import Model
-from retinue.problems import LoadProblem
 from retinue.settings import load_settings
-from retinue.settings.sealing import KEY_FILE, KeySeal
+from retinue.settings.encryption import KEY_FILE, KeySeal
 from retinue.stores.port import Agent, Commit, Committed, NewItem, Post, Receipt, Store
 from retinue.stores.schedule_port import ScheduleStore
 from retinue.stores.sqlite.store import SqliteStore
-from retinue.tools.function import FunctionTool
+from retinue.tools.function_tool import FunctionTool
 from retinue.tools.port import Tool
 
 HELPER = 'name = "helper"\ndisplayName = "Helper"\ndescription = "Helps."\n'

@@ -23,7 +23,7 @@ Ending = Literal["finish", "cut", "reset", "stall", "error"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Answer:
+class ScriptedAnswer:
     """An answer, and how its stream ends: well, cut short, reset, in silence, or in an error."""
 
     text: str | Sequence[str] = ""
@@ -54,11 +54,11 @@ class Stall:
     """The request is read, and then nothing happens."""
 
 
-Act = Answer | Refusal | Stall
+Act = ScriptedAnswer | Refusal | Stall
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Asked:
+class ReceivedRequest:
     """A request as it came in."""
 
     path: str
@@ -69,11 +69,11 @@ class Asked:
 class ModelServer:
     """Speaks OpenAI's, Anthropic's and Google's dialect, by the path that is asked for."""
 
-    def __init__(self, script: Iterable[Act] | Callable[[Asked], Act] = ()) -> None:
+    def __init__(self, script: Iterable[Act] | Callable[[ReceivedRequest], Act] = ()) -> None:
         self._script = script if callable(script) else _in_order(iter(script))
         self._server: asyncio.Server | None = None
         self._open: set[asyncio.Task[None]] = set()
-        self.asked: list[Asked] = []
+        self.asked: list[ReceivedRequest] = []
         self.stalled = asyncio.Event()  # an answer has gone silent
         self.abandoned = asyncio.Event()  # the client left before the answer's end
 
@@ -133,14 +133,14 @@ class ModelServer:
                 _refuse(writer, act, dialect, model)
                 await writer.drain()
                 return True
-            case Answer():
+            case ScriptedAnswer():
                 return await self._answer(reader, writer, act, (dialect, model))
 
     async def _answer(
         self,
         reader: asyncio.StreamReader,
         writer: asyncio.StreamWriter,
-        act: Answer,
+        act: ScriptedAnswer,
         spoken: tuple[Dialect, str],
     ) -> bool:
         dialect, model = spoken
@@ -181,15 +181,15 @@ class ModelServer:
         self.abandoned.set()
 
 
-def _in_order(acts: Iterator[Act]) -> Callable[[Asked], Act]:
-    def act(asked: Asked) -> Act:
+def _in_order(acts: Iterator[Act]) -> Callable[[ReceivedRequest], Act]:
+    def act(asked: ReceivedRequest) -> Act:
         del asked
         return next(acts, Refusal(trouble="bad_request"))
 
     return act
 
 
-def _said(act: Answer, model: str) -> Said:
+def _said(act: ScriptedAnswer, model: str) -> Said:
     return Said(
         model=model,
         thinking=act.thinking,
@@ -206,7 +206,7 @@ def _words(text: str) -> list[str]:
     return [first, *(f" {word}" for word in rest)] if text else []
 
 
-async def _read(reader: asyncio.StreamReader) -> Asked | None:
+async def _read(reader: asyncio.StreamReader) -> ReceivedRequest | None:
     try:
         head = (await reader.readuntil(b"\r\n\r\n")).decode("latin-1")
     except asyncio.IncompleteReadError:
@@ -218,10 +218,10 @@ async def _read(reader: asyncio.StreamReader) -> Asked | None:
     }
     content = await reader.readexactly(int(headers.get("content-length", "0")))
     body: Any = json.loads(content) if content else {}
-    return Asked(path=first.split(" ")[1], headers=headers, body=body)
+    return ReceivedRequest(path=first.split(" ")[1], headers=headers, body=body)
 
 
-def _dialect(asked: Asked) -> tuple[Dialect, str]:
+def _dialect(asked: ReceivedRequest) -> tuple[Dialect, str]:
     if "generatecontent" in asked.path.lower():
         return GoogleDialect(), asked.path.rpartition("/")[2].partition(":")[0]
     model = str(asked.body.get("model", ""))

@@ -26,7 +26,7 @@ from retinue.errors import (
     TerminatedError,
 )
 from retinue.ids import LOCAL_OWNER, AgentId, ItemId, new_agent_id
-from retinue.messages import StartRecord, UnknownRecord
+from retinue.records import StartRecord, UnknownRecord
 from retinue.stores.port import (
     AuditLine,
     Commit,
@@ -36,12 +36,12 @@ from retinue.stores.port import (
     Redescription,
     Store,
 )
-from retinue.testing.store_beginning_contract import StoreBeginningContract
+from retinue.testing.store_admission_contract import StoreBeginningContract
 from retinue.testing.store_reading_contract import StoreReadingContract
 from retinue.testing.store_samples import (
     START,
     STRANGER,
-    Runner,
+    SampleRunner,
     at,
     chat,
     new_agent,
@@ -131,7 +131,7 @@ class StoreContract(StoreBeginningContract, StoreReadingContract):
 
     async def test_a_terminated_agent_takes_no_messages(self, store: Store) -> None:
         agent, _ = await store.create(new_agent(chat("a")))
-        runner = await Runner.claim(store, agent.id)
+        runner = await SampleRunner.claim(store, agent.id)
         await runner.commit(replace(runner.step(), lifecycle="terminated"))
         with pytest.raises(TerminatedError):
             await store.admit(post(agent.id))
@@ -156,7 +156,7 @@ class StoreContract(StoreBeginningContract, StoreReadingContract):
         self, store: Store, descriptor: Descriptor
     ) -> None:
         first, _ = await store.create(new_agent(descriptor))
-        runner = await Runner.claim(store, first.id)
+        runner = await SampleRunner.claim(store, first.id)
         await runner.commit(replace(runner.step(), lifecycle="terminated"))
         assert await store.find(LOCAL_OWNER, descriptor) is None
         receipt = await store.admit(post(new_agent(descriptor)))
@@ -170,7 +170,7 @@ class StoreContract(StoreBeginningContract, StoreReadingContract):
     async def test_the_same_key_gives_the_first_item_as_it_is_now(self, store: Store) -> None:
         agent, _ = await store.create(new_agent())
         first = await store.admit(post(agent.id, "hello", key="k"))
-        runner = await Runner.claim(store, agent.id)
+        runner = await SampleRunner.claim(store, agent.id)
         await runner.take_turn(first)
         again = await store.admit(post(agent.id, "hello", key="k"))
         assert again.is_repeat
@@ -244,7 +244,7 @@ class StoreContract(StoreBeginningContract, StoreReadingContract):
         await store.admit(post(agent.id, silent=True))
         third = await store.admit(post(agent.id))
         assert third.position == 1
-        runner = await Runner.claim(store, agent.id)
+        runner = await SampleRunner.claim(store, agent.id)
         await runner.take_turn(first)
         assert (await store.item(LOCAL_OWNER, third.item.id))[1] == 0
 
@@ -260,13 +260,15 @@ class StoreContract(StoreBeginningContract, StoreReadingContract):
 
     async def test_a_claim_fences_the_one_before(self, store: Store) -> None:
         agent, _ = await store.create(new_agent())
-        old = await Runner.claim(store, agent.id)
-        new = await Runner.claim(store, agent.id)
+        old = await SampleRunner.claim(store, agent.id)
+        new = await SampleRunner.claim(store, agent.id)
         assert new.epoch > old.epoch
         with pytest.raises(FencedError):
             await old.append("too late")
         await new.append("in time")
-        texts = [record.seq for record in (await Runner.claim(store, agent.id)).snapshot.records]
+        texts = [
+            record.seq for record in (await SampleRunner.claim(store, agent.id)).snapshot.records
+        ]
         assert texts == [1, 2]
 
     async def test_a_snapshot_has_open_items_in_order_and_silent_ones_too(
@@ -283,7 +285,7 @@ class StoreContract(StoreBeginningContract, StoreReadingContract):
         agent, _ = await store.create(new_agent())
         other, _ = await store.create(new_agent())
         receipt = await store.admit(post(agent.id))
-        runner = await Runner.claim(store, agent.id)
+        runner = await SampleRunner.claim(store, agent.id)
         child = new_agent(
             SubagentDescriptor(id=new_agent_id(), parent_agent_id=agent.id, name="child")
         )
@@ -317,7 +319,7 @@ class StoreContract(StoreBeginningContract, StoreReadingContract):
         other, _ = await store.create(new_agent())
         receipt = await store.admit(post(agent.id))
         await store.admit(post(agent.id, "taken", key="k"))
-        runner = await Runner.claim(store, agent.id)
+        runner = await SampleRunner.claim(store, agent.id)
         before = await store.cursor()
         good = Commit(
             agent_id=agent.id,
@@ -345,7 +347,7 @@ class StoreContract(StoreBeginningContract, StoreReadingContract):
     async def test_an_item_has_one_final_fate(self, store: Store) -> None:
         agent, _ = await store.create(new_agent())
         receipt = await store.admit(post(agent.id))
-        runner = await Runner.claim(store, agent.id)
+        runner = await SampleRunner.claim(store, agent.id)
         await runner.decide(receipt.item.id, "running")
         assert (await store.agent(LOCAL_OWNER, agent.id)).running == 1
         await runner.decide(receipt.item.id, "failed", "no model")
@@ -356,7 +358,7 @@ class StoreContract(StoreBeginningContract, StoreReadingContract):
 
     async def test_context_from_limits_what_a_claim_reads(self, store: Store) -> None:
         agent, _ = await store.create(new_agent())
-        runner = await Runner.claim(store, agent.id)
+        runner = await SampleRunner.claim(store, agent.id)
         await runner.append("one", "two", "three")
         await runner.commit(replace(runner.step(), context_from=3))
         snapshot = await store.claim(agent.id)
@@ -367,7 +369,7 @@ class StoreContract(StoreBeginningContract, StoreReadingContract):
 
     async def test_records_of_unknown_kinds_survive(self, store: Store) -> None:
         agent, _ = await store.create(new_agent())
-        runner = await Runner.claim(store, agent.id)
+        runner = await SampleRunner.claim(store, agent.id)
         raw = b'{"kind":"hologram","v":9,"seq":2,"at":"2026-11-16T08:00:02Z","depth":{"z":1}}'
         record = UnknownRecord(
             seq=2, at=at(0).replace(microsecond=0, second=2), kind="hologram", raw=raw
@@ -377,7 +379,7 @@ class StoreContract(StoreBeginningContract, StoreReadingContract):
 
     async def test_history_pages_forward(self, store: Store) -> None:
         agent, _ = await store.create(new_agent())
-        runner = await Runner.claim(store, agent.id)
+        runner = await SampleRunner.claim(store, agent.id)
         await runner.append(*(f"text {number}" for number in range(9)))
         page = await store.history(LOCAL_OWNER, agent.id, after=4, limit=3)
         assert [record.seq for record in page] == [5, 6, 7]
@@ -387,7 +389,7 @@ class StoreContract(StoreBeginningContract, StoreReadingContract):
         created = [(await store.create(new_agent()))[0] for _ in range(20)]
 
         async def work(agent_id: AgentId) -> None:
-            runner = await Runner.claim(store, agent_id)
+            runner = await SampleRunner.claim(store, agent_id)
             for number in range(10):
                 receipt = await store.admit(post(agent_id, f"text {number}"))
                 await runner.take_turn(receipt, f"reply {number}")
@@ -405,7 +407,7 @@ class StoreContract(StoreBeginningContract, StoreReadingContract):
     ) -> None:
         agent, _ = await store.create(new_agent(chat("a")))
         receipt = await store.admit(post(agent.id, "hello", key="k"))
-        runner = await Runner.claim(store, agent.id)
+        runner = await SampleRunner.claim(store, agent.id)
         out = NewDelivery(key="d", connector="web", channel="1", text="reply")
         await runner.commit(replace(runner.step(), deliveries=[out]))
         await store.delete(LOCAL_OWNER, agent.id)
@@ -429,7 +431,7 @@ class StoreContract(StoreBeginningContract, StoreReadingContract):
     async def test_everything_is_there_after_a_restart(self, store: Store) -> None:
         agent, _ = await store.create(new_agent(chat("a")))
         receipt = await store.admit(post(agent.id, "hello", key="k"))
-        runner = await Runner.claim(store, agent.id)
+        runner = await SampleRunner.claim(store, agent.id)
         await runner.append("one")
         before = await store.agent(LOCAL_OWNER, agent.id)
         cursor = await store.cursor()
@@ -450,7 +452,7 @@ class StoreContract(StoreBeginningContract, StoreReadingContract):
     ) -> None:
         named, _ = await store.create(new_agent(permanent("Archivist")))
         other, _ = await store.create(new_agent(permanent("Clerk")))
-        runner = await Runner.claim(store, other.id)
+        runner = await SampleRunner.claim(store, other.id)
         renamed = permanent("Librarian", named.id)
         change = Redescription(agent_id=named.id, owner=LOCAL_OWNER, descriptor=renamed)
         await runner.commit(replace(runner.step(), redescribed=[change]))
@@ -465,9 +467,9 @@ class StoreContract(StoreBeginningContract, StoreReadingContract):
         two, _ = await store.create(new_agent(permanent("Two")))
         foreign, _ = await store.create(new_agent(permanent("One"), owner=STRANGER))
         ended, _ = await store.create(new_agent(permanent("Ended")))
-        last = await Runner.claim(store, ended.id)
+        last = await SampleRunner.claim(store, ended.id)
         await last.commit(replace(last.step(), lifecycle="terminated"))
-        runner = await Runner.claim(store, two.id)
+        runner = await SampleRunner.claim(store, two.id)
         for target, name, error in [
             (two, "ONE", ConflictError),
             (foreign, "Three", NotFoundError),
@@ -482,7 +484,7 @@ class StoreContract(StoreBeginningContract, StoreReadingContract):
 
     async def test_the_name_of_a_permanent_agent_that_ended_is_free(self, store: Store) -> None:
         first, _ = await store.create(new_agent(permanent("Archivist")))
-        runner = await Runner.claim(store, first.id)
+        runner = await SampleRunner.claim(store, first.id)
         await runner.commit(replace(runner.step(), lifecycle="terminated"))
         second, is_new = await store.create(new_agent(permanent("archivist")))
         assert is_new and second.id != first.id

@@ -22,7 +22,7 @@ from retinue.testing.store_samples import (
     START,
     STRANGER,
     Heard,
-    Runner,
+    SampleRunner,
     at,
     chat,
     new_agent,
@@ -62,7 +62,7 @@ class StoreReadingContract:
         heard = Heard(store)
         agent, _ = await store.create(new_agent())
         receipt = await store.admit(post(agent.id))
-        runner = await Runner.claim(store, agent.id)
+        runner = await SampleRunner.claim(store, agent.id)
         await runner.take_turn(receipt)
         replayed = await store.changes(LOCAL_OWNER, after=0, agent_id=None, limit=99)
         assert replayed is not None
@@ -176,7 +176,7 @@ class StoreReadingContract:
 
         assert await latest() == made[1]
         assert await latest(made[1]) == made[2]
-        runner = await Runner.claim(store, made[2])
+        runner = await SampleRunner.claim(store, made[2])
         await runner.commit(replace(runner.step(), lifecycle="terminated"))
         assert await latest(made[1]) == made[0]
         assert await latest(made[0], made[1]) is None
@@ -187,9 +187,9 @@ class StoreReadingContract:
         await store.admit(post(idle.id, silent=True))
         turning, _ = await store.create(new_agent())
         receipt = await store.admit(post(turning.id))
-        await (await Runner.claim(store, turning.id)).decide(receipt.item.id, "running")
+        await (await SampleRunner.claim(store, turning.id)).decide(receipt.item.id, "running")
         ended = await store.admit(post(new_agent()))
-        runner = await Runner.claim(store, ended.agent_id)
+        runner = await SampleRunner.claim(store, ended.agent_id)
         await runner.commit(replace(runner.step(), lifecycle="terminated"))
         assert dict(await store.waking()) == {
             queued.agent_id: "background",
@@ -201,7 +201,7 @@ class StoreReadingContract:
 
     async def test_replies_leave_in_order_within_a_channel(self, store: Store) -> None:
         agent, _ = await store.create(new_agent())
-        runner = await Runner.claim(store, agent.id)
+        runner = await SampleRunner.claim(store, agent.id)
         texts = [("a", "a1"), ("a", "a2"), ("b", "b1")]
         out = [NewDelivery(key=t, connector="web", channel=c, text=t) for c, t in texts]
         await runner.commit(replace(runner.step(), deliveries=out))

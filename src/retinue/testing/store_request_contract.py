@@ -13,7 +13,7 @@ from retinue.errors import ConflictError, NotFoundError
 from retinue.ids import LOCAL_OWNER, AgentId, CallId, OwnerId, RequestId, new_item_id
 from retinue.stores.port import Store
 from retinue.stores.request_port import Decision, Voiding
-from retinue.testing.store_samples import STRANGER, Heard, Runner, at, new_agent
+from retinue.testing.store_samples import STRANGER, Heard, SampleRunner, at, new_agent
 
 replace = msgspec.structs.replace
 
@@ -55,10 +55,10 @@ def a_decision(
     )
 
 
-async def asking(store: Store, *requests: str, expires: float = 100) -> Runner:
+async def asking(store: Store, *requests: str, expires: float = 100) -> SampleRunner:
     """Give an agent that asked these."""
     agent, _ = await store.create(new_agent())
-    runner = await Runner.claim(store, agent.id)
+    runner = await SampleRunner.claim(store, agent.id)
     made = [a_request(agent.id, request, expires) for request in requests or ("q1",)]
     await runner.commit(replace(runner.step(), requests=made))
     return runner
@@ -82,8 +82,8 @@ class RequestStoreContract:
 
     async def test_a_step_that_fails_makes_no_request(self, store: Store) -> None:
         agent, _ = await store.create(new_agent())
-        runner = await Runner.claim(store, agent.id)
-        await Runner.claim(store, agent.id)
+        runner = await SampleRunner.claim(store, agent.id)
+        await SampleRunner.claim(store, agent.id)
         with pytest.raises(Exception, match="epoch"):
             await runner.commit(replace(runner.step(), requests=[a_request(agent.id)]))
         assert await store.requests.list(LOCAL_OWNER) == []

@@ -8,7 +8,7 @@ from retinue.agents.fate import Fate
 from retinue.agents.inbox import ItemBody, ItemKind, Sender
 from retinue.agents.state import AgentState, Turn
 from retinue.ids import LOCAL_OWNER, AgentId, ItemId, OwnerId, new_agent_id, new_item_id
-from retinue.messages import AnyRecord, AssistantRecord, TextPart, UserRecord
+from retinue.records import AnyRecord, AssistantRecord, TextPart, UserRecord
 from retinue.stores.port import (
     Agent,
     Change,
@@ -87,7 +87,7 @@ def answered(seq: int, text: str = "hi") -> AssistantRecord:
     return AssistantRecord(seq=seq, at=at(seq), parts=[TextPart(text=text)], model="scripted:one")
 
 
-class Runner:
+class SampleRunner:
     """Holds one agent's epoch and commits steps to it, as the engine does."""
 
     def __init__(self, store: Store, snapshot: Snapshot) -> None:
@@ -100,7 +100,7 @@ class Runner:
         self.snapshot = snapshot
 
     @classmethod
-    async def claim(cls, store: Store, agent_id: AgentId) -> "Runner":
+    async def claim(cls, store: Store, agent_id: AgentId) -> "SampleRunner":
         return cls(store, await store.claim(agent_id))
 
     def step(

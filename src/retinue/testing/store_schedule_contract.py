@@ -21,7 +21,7 @@ from retinue.stores.schedule_port import (
     SlotStatus,
     StoredSchedule,
 )
-from retinue.testing.store_samples import START, STRANGER, Runner, at, new_agent, post
+from retinue.testing.store_samples import START, STRANGER, SampleRunner, at, new_agent, post
 
 DAILY = ScheduleId("daily")
 replace = msgspec.structs.replace
@@ -191,7 +191,7 @@ class ScheduleStoreContract:
         stored, _ = await schedules.add(a_schedule(), at(10))
         receipt = await schedules.fire(a_firing(stored, at(10), run=a_run(stored.schedule)))
         assert receipt is not None
-        runner = await Runner.claim(store, receipt.agent_id)
+        runner = await SampleRunner.claim(store, receipt.agent_id)
         await runner.decide(receipt.item.id, "failed", "no model")
         after = await schedules.get(LOCAL_OWNER, DAILY)
         assert not after.is_running

@@ -8,10 +8,10 @@ import pytest
 from retinue.agents.state import TokenStats
 from retinue.errors import FencedError
 from retinue.ids import LOCAL_OWNER
-from retinue.messages import Usage
+from retinue.records import Usage
 from retinue.stores.port import Store
 from retinue.stores.usage_port import UsageSum
-from retinue.testing.store_samples import STRANGER, Runner, new_agent
+from retinue.testing.store_samples import STRANGER, SampleRunner, new_agent
 
 replace = msgspec.structs.replace
 
@@ -19,9 +19,9 @@ ONE = Usage(input=10, output=2, cache_read=5)
 OTHER = Usage(input=100, output=20, cache_write=7)
 
 
-async def working(store: Store) -> Runner:
+async def working(store: Store) -> SampleRunner:
     agent, _ = await store.create(new_agent())
-    return await Runner.claim(store, agent.id)
+    return await SampleRunner.claim(store, agent.id)
 
 
 def day(number: int) -> datetime:

@@ -10,7 +10,8 @@ from typing import Any, TypeVar, cast
 from msgspec import Struct
 
 from retinue.errors import RefusedError, RetinueError
-from retinue.messages import ToolStatus, clean_text
+from retinue.records import ToolStatus
+from retinue.text import clean_text
 from retinue.tools.port import Pending, Tool, ToolContext, ToolOutput, Verified
 from retinue.tools.threads import goes_on
 

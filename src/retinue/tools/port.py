@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 from msgspec import Struct
 
-from retinue.agents.files import FileStream, TreeEntry
+from retinue.agents.file_listing import FileStream, TreeEntry
 from retinue.ids import AgentId, CallId, ItemId, OwnerId, RequestId
-from retinue.messages import FileReference
 from retinue.problems import LoadProblem
+from retinue.records import FileReference
 
 if TYPE_CHECKING:
     from retinue.definitions.prompt import Variable  # its package is slow to import

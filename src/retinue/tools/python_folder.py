@@ -15,7 +15,7 @@ from pathlib import Path, PurePosixPath
 from types import CodeType, ModuleType
 from typing import Generic, TypeVar
 
-from retinue.definitions.declared import LOAD_SECONDS, NOT_LOADED, Declared, collecting
+from retinue.definitions.declarations import LOAD_SECONDS, NOT_LOADED, Declared, collecting
 from retinue.errors import DefinitionError
 from retinue.problems import LoadProblem
 from retinue.tools.execution import describe

@@ -8,7 +8,8 @@ from typing import Any, cast
 
 import msgspec
 
-from retinue.messages import FileReference, clean_json, clean_text
+from retinue.records import FileReference
+from retinue.text import clean_json, clean_text
 from retinue.tools.port import ToolContext, ToolOutput
 
 _SIGNATURES = (

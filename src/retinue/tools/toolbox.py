@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 
 from retinue.problems import LoadProblem
 from retinue.tools.execution import describe
-from retinue.tools.function import RESERVED_PREFIX, name_problem
+from retinue.tools.function_tool import RESERVED_PREFIX, name_problem
 from retinue.tools.port import Tool, Toolbox
 
 

@@ -16,15 +16,15 @@ from retinue.assembly import Extras, open_app
 from retinue.clock import Clock
 from retinue.engine.engine import Engine
 from retinue.errors import ModelError, NotFoundError
-from retinue.messages import TextContent, UserMessage
+from retinue.model_messages import TextContent, UserMessage
 from retinue.models.port import ModelRequest
 from retinue.models.scripted import Answer, Call, Reply, ScriptedModel
-from retinue.plugins.defining import define_plugin
-from retinue.plugins.function import operation
+from retinue.plugins.operation_function import operation
+from retinue.plugins.plugin_definition import define_plugin
 from retinue.plugins.port import OperationContext, Plugin
 from retinue.server.app import create_app
+from retinue.server.http_server import bind, serve
 from retinue.server.options import ServerOptions
-from retinue.server.serving import bind, serve
 from retinue.testing.kit import PATIENCE_SECONDS
 
 TOKEN = "a-token-of-the-operator-0123456789"

@@ -9,9 +9,9 @@ import pytest
 from websockets.exceptions import InvalidStatus
 
 from retinue.server.app import ENDPOINTS
-from retinue.server.endpoints import Services
+from retinue.server.endpoints import RouteServices
 from retinue.server.options import ServerOptions
-from retinue.testing.clock import FakeClock
+from retinue.testing.fake_clock import FakeClock
 from tests.acceptance.http.support import TOKEN, Door, opened
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
@@ -29,7 +29,7 @@ EXAMPLES = {
 }
 
 
-def services(door: Door) -> Services:
+def services(door: Door) -> RouteServices:
     return door.app.state.services
 
 

@@ -8,7 +8,7 @@ import pytest
 
 from retinue.cli.doctor.stored import store
 from retinue.cli.remote import RemoteClient
-from retinue.testing.clock import FakeClock
+from retinue.testing.fake_clock import FakeClock
 from retinue.testing.kit import PATIENCE_SECONDS
 from tests.acceptance.http.support import TOKEN, Door, opened
 from tests.support.disks import file_size_limit

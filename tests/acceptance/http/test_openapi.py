@@ -13,7 +13,7 @@ import httpx2
 import pytest
 
 from retinue.server.app import ENDPOINTS
-from retinue.server.describing import document
+from retinue.server.openapi_document import document
 from tests.acceptance.http.test_serving import SERVER, TOKEN, make_project
 
 DOCUMENT: dict[str, Any] = json.loads(document(ENDPOINTS))

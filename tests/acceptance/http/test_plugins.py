@@ -10,8 +10,8 @@ import httpx2
 import pytest
 
 from retinue.cli import remote
-from retinue.plugins.defining import define_plugin
-from retinue.plugins.function import operation
+from retinue.plugins.operation_function import operation
+from retinue.plugins.plugin_definition import define_plugin
 from retinue.plugins.port import OperationContext
 from tests.acceptance.http.support import TOKEN, Door, opened
 

@@ -12,7 +12,7 @@ import pytest
 
 from retinue.errors import BusyError, UsageError
 from retinue.server.hosts import check_bind
-from retinue.server.serving import address_of, bind
+from retinue.server.http_server import address_of, bind
 from retinue.testing.kit import PATIENCE_SECONDS
 from tests.acceptance.http.support import TOKEN, make_project
 
@@ -21,7 +21,7 @@ import asyncio, os, sys
 from pathlib import Path
 from retinue.assembly import open_app
 from retinue.server.app import create_app
-from retinue.server.serving import serve
+from retinue.server.http_server import serve
 
 async def main() -> None:
     app = await open_app(Path(sys.argv[1]), os.environ)

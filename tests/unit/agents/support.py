@@ -7,13 +7,12 @@ from hypothesis import strategies as st
 from msgspec import structs
 
 from retinue.ids import CallId, ItemId
-from retinue.messages import (
+from retinue.model_messages import AssistantMessage, ModelMessage, ToolMessage, UserMessage
+from retinue.records import (
     AnyRecord,
-    AssistantMessage,
     AssistantRecord,
     CallPart,
     FileReference,
-    ModelMessage,
     NoteRecord,
     Part,
     ResetRecord,
@@ -21,10 +20,8 @@ from retinue.messages import (
     SummaryRecord,
     SystemRecord,
     TextPart,
-    ToolMessage,
     ToolRecord,
     UnknownRecord,
-    UserMessage,
     UserRecord,
 )
 

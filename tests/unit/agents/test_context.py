@@ -3,20 +3,22 @@ from hypothesis import given
 
 from retinue.agents.context import INTERRUPTED, Context, build_context, neutral
 from retinue.ids import CallId
-from retinue.messages import (
-    AnyRecord,
+from retinue.model_messages import (
     AssistantMessage,
     AttachedImage,
+    ModelMessage,
+    ToolMessage,
+    UserMessage,
+)
+from retinue.records import (
+    AnyRecord,
     CallPart,
     FileReference,
-    ModelMessage,
     NoteRecord,
     ResetRecord,
     StartRecord,
     SystemRecord,
-    ToolMessage,
     ToolRecord,
-    UserMessage,
 )
 from tests.unit.agents.support import (
     histories,

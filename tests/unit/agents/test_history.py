@@ -2,7 +2,7 @@ from hypothesis import given
 
 from retinue.agents.history import History, cut_points, without_erased
 from retinue.ids import CallId
-from retinue.messages import (
+from retinue.records import (
     AnyRecord,
     AssistantRecord,
     NoteRecord,

@@ -9,7 +9,8 @@ from retinue.agents.tokens import (
     estimated_tokens,
 )
 from retinue.ids import CallId
-from retinue.messages import CallPart, ImageContent, TextContent, TextPart
+from retinue.model_messages import ImageContent, TextContent
+from retinue.records import CallPart, TextPart
 from tests.unit.agents.support import image, numbered, user
 
 

@@ -23,7 +23,7 @@ from retinue.events import (
     ToolEvent,
 )
 from retinue.ids import CallId, ItemId
-from retinue.messages import (
+from retinue.records import (
     AnyRecord,
     AssistantRecord,
     CallPart,

@@ -198,14 +198,14 @@ def test_tools_queue_and_retry_are_shown_below_the_stream() -> None:
 
 def log_record(message: str, **facts: object) -> logging.LogRecord:
     record = logging.makeLogRecord({"msg": message, "levelno": logging.WARNING, **facts})
-    record.levelname, record.name = "WARNING", "retinue.engine.calling"
+    record.levelname, record.name = "WARNING", "retinue.engine.turn.model_call"
     return record
 
 
 def test_a_log_line_for_people_tells_each_fact_once() -> None:
     record = log_record("no key for local:small", model="local:small", attempt=2, line=None)
     line = HumanFormatter(is_coloured=False).format(record)
-    assert line[9:] == "warning engine.calling: no key for local:small attempt=2"
+    assert line[9:] == "warning engine.turn.model_call: no key for local:small attempt=2"
 
 
 def test_a_log_line_cannot_forge_another_one_or_steer_the_terminal() -> None:

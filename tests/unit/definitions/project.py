@@ -5,7 +5,7 @@ from pathlib import Path
 from retinue.definitions.catalog import Catalog, KnownTools
 from retinue.definitions.definition import Definition
 from retinue.problems import LoadProblem
-from retinue.testing.clock import FakeClock
+from retinue.testing.fake_clock import FakeClock
 
 
 class Project:

@@ -4,7 +4,7 @@ import pytest
 
 from retinue.definitions.catalog import Catalog
 from retinue.definitions.prompt import FunctionEntry, HandoffEntry, SubPromptEntry
-from retinue.definitions.subagent import SubagentConfig
+from retinue.definitions.subagent_config import SubagentConfig
 from retinue.errors import NotFoundError
 from tests.unit.definitions.project import Project, errors
 

@@ -10,7 +10,7 @@ from retinue.definitions.prompt import (
     SubPromptEntry,
     Variable,
 )
-from retinue.definitions.subagent import Immediate, Resumable, SubagentConfig, is_switched_on
+from retinue.definitions.subagent_config import Immediate, Resumable, SubagentConfig, is_switched_on
 from retinue.errors import NotFoundError, UsageError
 from tests.unit.definitions.project import Project, errors, warnings
 

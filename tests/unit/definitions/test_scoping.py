@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 from retinue.definitions.scoping import (
     Intersection,
     NameScope,
-    Rule,
     Scope,
+    ScopeRule,
     agent_verdict,
     effective,
     intersect,
@@ -100,28 +100,28 @@ def test_the_order_of_the_tools_is_kept() -> None:
     [
         (
             Scope(tool_allowlist=()),
-            Rule.TOOL_ALLOWLIST,
+            ScopeRule.TOOL_ALLOWLIST,
             "lists_move",
             None,
             "'lists_move' is refused (toolAllowlist)",
         ),
         (
             Scope(tool_denylist=("x", "lists_*")),
-            Rule.TOOL_DENYLIST,
+            ScopeRule.TOOL_DENYLIST,
             "lists_move",
             "lists_*",
             "'lists_move' is refused by 'lists_*' (toolDenylist)",
         ),
         (
             Scope(capability_allowlist=("lists.read",)),
-            Rule.CAPABILITY_ALLOWLIST,
+            ScopeRule.CAPABILITY_ALLOWLIST,
             "lists.write",
             None,
             "'lists.write' is refused (capabilityAllowlist)",
         ),
         (
             Scope(capability_denylist=("*.write",)),
-            Rule.CAPABILITY_DENYLIST,
+            ScopeRule.CAPABILITY_DENYLIST,
             "lists.write",
             "*.write",
             "'lists.write' is refused by '*.write' (capabilityDenylist)",
@@ -129,7 +129,7 @@ def test_the_order_of_the_tools_is_kept() -> None:
     ],
 )
 def test_a_refusal_says_which_rule_refused_what(
-    scope: Scope, rule: Rule, subject: str, pattern: str | None, text: str
+    scope: Scope, rule: ScopeRule, subject: str, pattern: str | None, text: str
 ) -> None:
     found = verdict(scope, FakeTool("lists_move", ("lists.read", "lists.write")))
 
@@ -296,17 +296,17 @@ def test_intersections_flatten_and_keep_each_scope_once(
     [
         (NameScope(), FakeAgent("todo"), None),
         (NameScope(allowlist=("todo", "jour*")), FakeAgent("journal"), None),
-        (NameScope(allowlist=("todo",)), FakeAgent("journal"), Rule.AGENT_ALLOWLIST),
-        (NameScope(allowlist=()), FakeAgent("journal"), Rule.AGENT_ALLOWLIST),
-        (NameScope(denylist=("jour*",)), FakeAgent("journal"), Rule.AGENT_DENYLIST),
+        (NameScope(allowlist=("todo",)), FakeAgent("journal"), ScopeRule.AGENT_ALLOWLIST),
+        (NameScope(allowlist=()), FakeAgent("journal"), ScopeRule.AGENT_ALLOWLIST),
+        (NameScope(denylist=("jour*",)), FakeAgent("journal"), ScopeRule.AGENT_DENYLIST),
         (NameScope(denylist=()), FakeAgent("journal"), None),
-        (NameScope(allowlist=("*",), denylist=("*",)), FakeAgent("todo"), Rule.AGENT_DENYLIST),
-        (NameScope(allowlist=("*",)), FakeAgent("todo", ui_visible=False), Rule.UI_VISIBLE),
-        (NameScope(), FakeAgent("system_x", ui_visible=False), Rule.UI_VISIBLE),
+        (NameScope(allowlist=("*",), denylist=("*",)), FakeAgent("todo"), ScopeRule.AGENT_DENYLIST),
+        (NameScope(allowlist=("*",)), FakeAgent("todo", ui_visible=False), ScopeRule.UI_VISIBLE),
+        (NameScope(), FakeAgent("system_x", ui_visible=False), ScopeRule.UI_VISIBLE),
     ],
 )
 def test_a_peer_is_reached_when_it_is_visible_and_allowed(
-    scope: NameScope, target: FakeAgent, rule: Rule | None
+    scope: NameScope, target: FakeAgent, rule: ScopeRule | None
 ) -> None:
     assert agent_verdict(scope, target).rule == rule
 
@@ -323,5 +323,5 @@ def test_skills_are_scoped_by_the_name_of_their_plugin() -> None:
     scope = NameScope(allowlist=("notes", "lists*"), denylist=("lists_admin",))
 
     assert skill_verdict(scope, "notes")
-    assert skill_verdict(scope, "lists_admin").rule == Rule.SKILL_DENYLIST
-    assert skill_verdict(scope, "shell").rule == Rule.SKILL_ALLOWLIST
+    assert skill_verdict(scope, "lists_admin").rule == ScopeRule.SKILL_DENYLIST
+    assert skill_verdict(scope, "shell").rule == ScopeRule.SKILL_ALLOWLIST

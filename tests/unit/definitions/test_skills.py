@@ -8,8 +8,8 @@ from skills_ref.validator import (  # pyright: ignore[reportMissingTypeStubs]
     validate,
 )
 
+from retinue.definitions.project_skills import ProjectSkills
 from retinue.definitions.skill_file import SkillText, read_skill
-from retinue.definitions.skills import ProjectSkills
 
 GOOD = {
     "plain": "name: plain\ndescription: Does it.",

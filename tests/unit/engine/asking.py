@@ -1,7 +1,7 @@
 """What tests of permissions, approvals and questions share."""
 
 from retinue.agents.request import Request
-from retinue.engine.requests import Verdict
+from retinue.engine.requests.decisions import Verdict
 from retinue.ids import LOCAL_OWNER, OwnerId
 from retinue.models.scripted import Call, Reply
 from retinue.stores.port import Agent

@@ -6,7 +6,7 @@ import pytest
 
 from retinue.models.port import ModelRequest
 from retinue.models.scripted import Answer, ScriptedModel
-from retinue.testing.clock import FakeClock
+from retinue.testing.fake_clock import FakeClock
 from retinue.testing.kit import Kit, Stage
 
 Script = Iterable[Answer] | Callable[[ModelRequest], Answer]

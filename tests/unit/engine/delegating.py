@@ -4,9 +4,9 @@ import json
 from typing import Any
 
 from retinue.ids import LOCAL_OWNER
-from retinue.messages import ToolRecord
 from retinue.models.port import ModelRequest
 from retinue.models.scripted import Answer, Call, Reply
+from retinue.records import ToolRecord
 from retinue.stores.port import Agent, AgentQuery, Receipt
 from retinue.testing.kit import Kit
 from tests.unit.engine.support import last_said, until

@@ -3,10 +3,10 @@
 import asyncio
 from collections.abc import Callable, Sequence
 
-from retinue.messages import TextContent, ToolMessage, UserMessage
+from retinue.model_messages import TextContent, ToolMessage, UserMessage
 from retinue.models.port import ModelRequest
 from retinue.models.scripted import Answer, Call, Reply
-from retinue.tools.function import tool
+from retinue.tools.function_tool import tool
 from retinue.tools.port import Effect, Tool
 from tests.waiting import eventually as eventually
 from tests.waiting import until as until

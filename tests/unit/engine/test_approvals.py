@@ -10,7 +10,7 @@ from retinue.ids import LOCAL_OWNER
 from retinue.models.port import ModelRequest
 from retinue.models.scripted import Answer, Call, Reply
 from retinue.testing.kit import HELPER
-from retinue.tools.function import tool
+from retinue.tools.function_tool import tool
 from retinue.tools.port import Tool
 from tests.unit.engine.asking import asks, decide, last_is, pending
 from tests.unit.engine.conftest import Start

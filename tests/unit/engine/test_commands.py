@@ -3,21 +3,16 @@ import asyncio
 import pytest
 
 from retinue.agents.inbox import Sender
-from retinue.engine.warm import AgentPatch
+from retinue.engine.agent.live_agent import AgentPatch
 from retinue.errors import BusyError, NotFoundError, RateLimitedError
 from retinue.events import AgentEvent, HelloEvent, StepEvent
 from retinue.ids import OwnerId
-from retinue.messages import (
-    AssistantMessage,
-    AssistantRecord,
-    ResetRecord,
-    ToolRecord,
-    UserMessage,
-)
+from retinue.model_messages import AssistantMessage, UserMessage
 from retinue.models.scripted import Call, Reply, ScriptedModel
-from retinue.testing.clock import FakeClock
+from retinue.records import AssistantRecord, ResetRecord, ToolRecord
+from retinue.testing.fake_clock import FakeClock
 from retinue.testing.kit import PATIENCE_SECONDS
-from retinue.tools.function import tool
+from retinue.tools.function_tool import tool
 from tests.unit.engine.conftest import Start
 from tests.unit.engine.support import Gate, calls, eventually, gated, said
 
@@ -181,7 +176,7 @@ async def test_a_stop_that_comes_just_before_the_model_call_still_stops_it(start
         done = await commit(step)  # pyright: ignore[reportArgumentType]
         order = asyncio.ensure_future(kit.engine.interrupt(agent.owner, agent.id))
         stopping.append(order)
-        await eventually(lambda: order.done() or kit.engine._warm[agent.id].commands)  # pyright: ignore[reportPrivateUsage]
+        await eventually(lambda: order.done() or kit.engine._live[agent.id].commands)  # pyright: ignore[reportPrivateUsage]
         return done
 
     stopping: list[asyncio.Future[bool]] = []
@@ -373,7 +368,7 @@ async def test_a_command_that_is_under_way_at_shutdown_is_told(start: Start) -> 
     await kit.post(agent, "go")
     await gate.reached.wait()
     compacting = asyncio.ensure_future(kit.engine.compact(agent.owner, agent.id))
-    await eventually(lambda: kit.engine._warm[agent.id].commands)  # pyright: ignore[reportPrivateUsage]
+    await eventually(lambda: kit.engine._live[agent.id].commands)  # pyright: ignore[reportPrivateUsage]
     await kit.engine.stop()
     with pytest.raises(BusyError):
         await asyncio.wait_for(compacting, PATIENCE_SECONDS)

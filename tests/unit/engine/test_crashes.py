@@ -5,14 +5,14 @@ import asyncio
 import pytest
 
 from retinue.agents.inbox import Sender
-from retinue.engine.tooling import HAPPENED, UNKNOWN_AT_THE_END, UNKNOWN_OUTCOME
+from retinue.engine.calls.tool_call import HAPPENED, UNKNOWN_AT_THE_END, UNKNOWN_OUTCOME
 from retinue.errors import RateLimitedError
-from retinue.messages import ToolRecord
 from retinue.models.port import ModelRequest
 from retinue.models.scripted import Answer, Reply, ScriptedModel
-from retinue.testing.clock import FakeClock
+from retinue.records import ToolRecord
+from retinue.testing.fake_clock import FakeClock
 from retinue.testing.kit import Kit
-from retinue.tools.function import tool
+from retinue.tools.function_tool import tool
 from retinue.tools.port import Effect, Tool, ToolContext
 from tests.unit.engine.conftest import Start
 from tests.unit.engine.support import Gate, calls, counted_tool, gated, last_said, tool_then_answer

@@ -1,8 +1,8 @@
 import asyncio
 
-from retinue.engine.dispatch import LocalDispatch
+from retinue.engine.feed.dispatch import LocalDispatch
 from retinue.ids import AgentId
-from retinue.testing.clock import FakeClock
+from retinue.testing.fake_clock import FakeClock
 from tests.unit.engine.support import eventually
 
 AGENT = AgentId("a")

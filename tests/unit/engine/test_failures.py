@@ -4,8 +4,8 @@ from typing import Any
 
 import pytest
 
-from retinue.engine.views import status_of
-from retinue.engine.warm import AgentPatch
+from retinue.engine.agent.live_agent import AgentPatch
+from retinue.engine.feed.agent_views import status_of
 from retinue.errors import (
     ContextTooLongError,
     ModelError,
@@ -15,12 +15,12 @@ from retinue.errors import (
     StreamCutError,
 )
 from retinue.events import ItemEvent
-from retinue.messages import NoteRecord, TextPart, ThinkingPart
 from retinue.models.port import Completed, ModelEvent, ModelRequest
 from retinue.models.scripted import Answer, Reply, ScriptedModel
+from retinue.records import NoteRecord, TextPart, ThinkingPart
 from retinue.stores.port import Commit, Committed
 from retinue.stores.sqlite.store import SqliteStore
-from retinue.testing.clock import FakeClock
+from retinue.testing.fake_clock import FakeClock
 from retinue.testing.kit import HELPER
 from tests.unit.engine.conftest import Start
 from tests.unit.engine.support import Gate, calls, counted_tool, said

@@ -4,9 +4,9 @@ from collections.abc import AsyncIterator
 import pytest
 from msgspec.structs import replace
 
-from retinue.engine import audiences
-from retinue.engine.feed import LaggedError
-from retinue.engine.views import cursor_of, events_of
+from retinue.engine.feed import subscribers
+from retinue.engine.feed.agent_views import cursor_of, events_of
+from retinue.engine.feed.event_feed import LaggedError
 from retinue.events import (
     AgentDeletedEvent,
     DeltaEvent,
@@ -19,8 +19,8 @@ from retinue.events import (
     ToolEvent,
 )
 from retinue.ids import LOCAL_OWNER, AgentId, OwnerId
-from retinue.messages import NoteRecord
 from retinue.models.scripted import Reply
+from retinue.records import NoteRecord
 from retinue.stores.port import Agent, Change
 from retinue.stores.sqlite.store import SqliteStore
 from retinue.testing.kit import PATIENCE_SECONDS, Kit
@@ -170,7 +170,7 @@ async def test_a_reader_sees_only_its_owner_s_agents(start: Start) -> None:
 async def test_a_slow_reader_is_told_to_come_back_and_can(
     start: Start, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(audiences, "_QUEUE", 5)
+    monkeypatch.setattr(subscribers, "_QUEUE", 5)
     kit = await start(lambda request: "ok")
     agent = await kit.agent()
     stream = kit.engine.subscribe(LOCAL_OWNER, after=None)

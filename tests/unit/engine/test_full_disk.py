@@ -9,7 +9,7 @@ from retinue.ids import AgentId, OwnerId
 from retinue.models.scripted import Reply
 from retinue.stores.port import Agent, Commit, Committed, Snapshot
 from retinue.stores.sqlite.store import SqliteStore
-from retinue.testing.clock import FakeClock
+from retinue.testing.fake_clock import FakeClock
 from retinue.testing.kit import Kit
 from tests.unit.engine.conftest import Start
 from tests.unit.engine.support import Gate, calls, gated

@@ -6,12 +6,12 @@ from pathlib import Path
 import pytest
 
 from retinue.ids import LOCAL_OWNER, OwnerId
-from retinue.messages import ToolMessage
+from retinue.model_messages import ToolMessage
 from retinue.models.port import ModelRequest
 from retinue.models.scripted import Answer, ScriptedModel
 from retinue.stores.port import Agent
 from retinue.testing.kit import Kit
-from retinue.tools.function import tool
+from retinue.tools.function_tool import tool
 from retinue.tools.port import ToolContext
 from tests.unit.engine.conftest import Start
 from tests.unit.engine.delegating import quiet

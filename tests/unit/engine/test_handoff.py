@@ -2,11 +2,11 @@
 
 from pathlib import Path
 
-from retinue.messages import HandoffRecord
 from retinue.models.port import ModelRequest
 from retinue.models.scripted import Answer, Call, Reply, ScriptedModel
+from retinue.records import HandoffRecord
 from retinue.testing.kit import Kit
-from retinue.tools.function import tool
+from retinue.tools.function_tool import tool
 from retinue.tools.port import Tool
 from tests.unit.engine.asking import pending
 from tests.unit.engine.conftest import Start

@@ -5,13 +5,13 @@ from typing import Any
 
 import pytest
 
-from retinue.engine import hooking
+from retinue.engine import hooks
 from retinue.errors import BusyError
-from retinue.messages import AssistantRecord, RunRecord, ToolRecord
 from retinue.models.port import ModelRequest
 from retinue.models.scripted import Answer, Call, Reply, ScriptedModel
+from retinue.records import AssistantRecord, RunRecord, ToolRecord
 from retinue.testing.kit import Kit
-from retinue.tools.function import tool
+from retinue.tools.function_tool import tool
 from tests.unit.engine.conftest import Start
 from tests.unit.engine.support import calls, counted_tool, eventually, until
 from tests.unit.engine.test_sides import PAIR, REVIEWER, WORKER, made, shown
@@ -90,7 +90,7 @@ def two(ctx, text):
 async def test_a_hook_that_fails_or_takes_too_long_is_skipped(
     start: Start, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    monkeypatch.setattr(hooking, "HOOK_SECONDS", 0.05)
+    monkeypatch.setattr(hooks, "HOOK_SECONDS", 0.05)
     code = """
 import asyncio
 
@@ -121,7 +121,7 @@ def strange(ctx, text):
 async def test_messages_are_changed_before_they_are_written_and_told_after(start: Start) -> None:
     code = """
 from msgspec import structs
-from retinue.messages import TextPart
+from retinue.records import TextPart
 
 @define_hook(hook="before_create_message")
 def one(ctx, message):
@@ -161,7 +161,7 @@ def four(ctx, message):
 
 async def test_what_a_model_is_shown_is_filtered_for_that_request_alone(start: Start) -> None:
     code = """
-from retinue.messages import TextContent, UserMessage
+from retinue.model_messages import TextContent, UserMessage
 
 @define_hook(hook="filter_messages")
 def one(ctx, records):
@@ -399,7 +399,7 @@ def four(ctx, message):
 async def test_what_a_hook_asked_for_while_the_engine_stopped_is_committed(start: Start) -> None:
     code = """
 import asyncio
-from retinue.messages import UserRecord
+from retinue.records import UserRecord
 
 go = asyncio.Event()
 

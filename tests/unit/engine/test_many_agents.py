@@ -7,12 +7,12 @@ from retinue.agents.descriptor import CronDescriptor
 from retinue.agents.fate import FINAL
 from retinue.errors import NotFoundError
 from retinue.ids import LOCAL_OWNER, OwnerId
-from retinue.messages import AnyRecord, AssistantRecord, ToolRecord, UserRecord
 from retinue.models.port import ModelRequest
 from retinue.models.scripted import Answer, Reply
+from retinue.records import AnyRecord, AssistantRecord, ToolRecord, UserRecord
 from retinue.stores.port import Agent
 from retinue.testing.kit import Kit
-from retinue.tools.function import tool
+from retinue.tools.function_tool import tool
 from tests.unit.engine.conftest import Start
 from tests.unit.engine.support import Gate, calls, last_said, said
 
@@ -60,7 +60,7 @@ async def test_an_agent_that_was_let_go_from_memory_goes_on_where_it_was(start: 
     agents = [await kit.agent() for _ in range(40)]
     for agent in agents:
         await kit.ask(agent, "one")
-    assert len(kit.engine._warm) < 10  # pyright: ignore[reportPrivateUsage]
+    assert len(kit.engine._live) < 10  # pyright: ignore[reportPrivateUsage]
     for agent in agents:
         assert (await kit.ask(agent, "two")).reply == "2 lines"
 
@@ -71,7 +71,7 @@ async def test_one_huge_agent_is_let_go_too(start: Start) -> None:
     await kit.ask(agent, "x" * 50_000)
     small = await kit.agent()
     await kit.ask(small, "hi")
-    assert agent.id not in kit.engine._warm  # pyright: ignore[reportPrivateUsage]
+    assert agent.id not in kit.engine._live  # pyright: ignore[reportPrivateUsage]
     assert (await kit.ask(agent, "still there?")).reply == "ok"
 
 

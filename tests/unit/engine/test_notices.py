@@ -12,7 +12,7 @@ from retinue.stores.port import Agent, Commit, Committed
 from retinue.testing.kit import HELPER, Kit
 from tests.unit.engine.conftest import Start
 from tests.unit.engine.support import Gate, calls, counted_tool, eventually, last_said, until
-from tests.unit.engine.test_suspending import child_of
+from tests.unit.engine.test_suspension import child_of
 
 Break = Callable[[Kit, Agent, ItemId], Awaitable[None]]
 

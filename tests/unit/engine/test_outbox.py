@@ -6,12 +6,12 @@ from datetime import datetime
 import pytest
 
 from retinue.agents.descriptor import UserDescriptor
-from retinue.engine.delivery import UndeliverableError
+from retinue.engine.feed.outbox import UndeliverableError
 from retinue.errors import ModelError
 from retinue.ids import LOCAL_OWNER
 from retinue.stores.port import Delivery, Receipt
 from retinue.stores.sqlite.store import SqliteStore
-from retinue.testing.clock import FakeClock
+from retinue.testing.fake_clock import FakeClock
 from retinue.testing.kit import Kit
 from tests.unit.engine.conftest import Start
 from tests.unit.engine.support import Gate, eventually, last_said

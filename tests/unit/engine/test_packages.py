@@ -10,7 +10,7 @@ import pytest
 from retinue.assembly import App, Extras, open_app
 from retinue.errors import NotFoundError
 from retinue.ids import LOCAL_OWNER
-from retinue.messages import ToolMessage
+from retinue.model_messages import ToolMessage
 from retinue.models.port import ModelRequest
 from retinue.models.scripted import Answer, Call, Reply, ScriptedModel
 from retinue.stores.port import Agent

@@ -5,12 +5,12 @@ from typing import Any
 
 import pytest
 
-from retinue.engine.windows import LEASE_SECONDS, MOST_WINDOWS, Windows
+from retinue.engine.panels.windows import LEASE_SECONDS, MOST_WINDOWS, Windows
 from retinue.ids import LOCAL_OWNER, OwnerId
-from retinue.messages import ToolRecord
 from retinue.models.port import ModelRequest
 from retinue.models.scripted import Answer, Call, Reply
-from retinue.testing.clock import FakeClock
+from retinue.records import ToolRecord
+from retinue.testing.fake_clock import FakeClock
 from retinue.testing.kit import Kit
 from tests.unit.engine.conftest import Start
 from tests.unit.engine.prompting.house import shown

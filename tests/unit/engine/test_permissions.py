@@ -8,11 +8,11 @@ from retinue.agents.descriptor import SubagentDescriptor
 from retinue.agents.state import AgentState
 from retinue.errors import ConflictError, NotFoundError
 from retinue.ids import LOCAL_OWNER, OwnerId, RequestId, new_agent_id
-from retinue.messages import ToolRecord
 from retinue.models.port import ModelRequest
 from retinue.models.scripted import Answer, Call, Reply
+from retinue.records import ToolRecord
 from retinue.stores.port import Agent, NewAgent
-from retinue.testing.clock import FakeClock
+from retinue.testing.fake_clock import FakeClock
 from retinue.testing.kit import Kit
 from tests.unit.engine.asking import asks, decide, last_is, pending
 from tests.unit.engine.conftest import Start

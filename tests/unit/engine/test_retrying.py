@@ -6,8 +6,8 @@ from hypothesis import strategies as st
 from msgspec import structs
 
 from retinue.agents.state import Turn
-from retinue.engine.limits import Limits
-from retinue.engine.retrying import GiveUp, TryAgain, after_failure
+from retinue.engine.agent.limits import Limits
+from retinue.engine.rules.retrying import GiveUp, TryAgain, after_failure
 from retinue.errors import (
     ModelError,
     ModelTimeoutError,

@@ -3,18 +3,12 @@
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from retinue.messages import (
-    AssistantMessage,
-    CallPart,
-    RunRecord,
-    TextContent,
-    ToolMessage,
-    UserMessage,
-)
+from retinue.model_messages import AssistantMessage, TextContent, ToolMessage, UserMessage
 from retinue.models.port import ModelRequest
 from retinue.models.scripted import Answer, Call, Reply, ScriptedModel
+from retinue.records import CallPart, RunRecord
 from retinue.testing.kit import Kit
-from retinue.tools.function import tool
+from retinue.tools.function_tool import tool
 from tests.unit.engine.conftest import Start
 from tests.unit.engine.support import Gate
 

@@ -4,7 +4,7 @@ import pytest
 
 from retinue.definitions.prompt import Prompt
 from retinue.definitions.side import SessionToolBinding, Side
-from retinue.engine.stopping import (
+from retinue.engine.rules.stopping import (
     GoesOn,
     NeedsReminder,
     RunEnds,
@@ -15,7 +15,7 @@ from retinue.engine.stopping import (
     stop_text,
 )
 from retinue.ids import CallId
-from retinue.messages import AssistantRecord, CallPart, Part, TextPart, ToolRecord, ToolStatus
+from retinue.records import AssistantRecord, CallPart, Part, TextPart, ToolRecord, ToolStatus
 
 WORKER = Side(
     prompt=Prompt(name="worker"),

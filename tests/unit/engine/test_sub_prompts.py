@@ -2,12 +2,12 @@
 
 from typing import Any
 
-from retinue.engine.sub_prompts import DEEPEST
-from retinue.messages import SystemRecord, Usage
+from retinue.engine.subagents.sub_prompts import DEEPEST
 from retinue.models.port import ModelRequest
 from retinue.models.scripted import Answer, Call, Reply, ScriptedModel
+from retinue.records import SystemRecord, Usage
 from retinue.testing.kit import Kit
-from retinue.tools.function import tool
+from retinue.tools.function_tool import tool
 from retinue.tools.port import ToolContext
 from tests.unit.engine.conftest import Start
 from tests.unit.engine.subagents.support import (
@@ -246,7 +246,7 @@ async def test_words_and_results_within_a_sub_prompt_pass_the_hooks_for_messages
     code = """
 from msgspec import structs
 from retinue import define_hook
-from retinue.messages import AssistantRecord, SystemRecord, TextPart
+from retinue.records import AssistantRecord, SystemRecord, TextPart
 
 @define_hook(hook="before_create_message")
 def hidden(ctx, message):

@@ -5,9 +5,9 @@ import pytest
 from retinue.agents.descriptor import UserDescriptor
 from retinue.errors import NotFoundError, UsageError
 from retinue.ids import LOCAL_OWNER, OwnerId
-from retinue.messages import NoteRecord, SystemRecord
 from retinue.models.port import ModelRequest
 from retinue.models.scripted import Answer, Call, Reply
+from retinue.records import NoteRecord, SystemRecord
 from retinue.stores.port import Agent, Delivery
 from retinue.testing.kit import Kit
 from tests.unit.engine.conftest import Start

@@ -9,11 +9,12 @@ from retinue.agents.descriptor import UserDescriptor
 from retinue.agents.inbox import Sender
 from retinue.errors import ConflictError, NotFoundError, UsageError
 from retinue.ids import LOCAL_OWNER
-from retinue.messages import AssistantRecord, ImageContent, ToolRecord, Usage, UserMessage
+from retinue.model_messages import ImageContent, UserMessage
 from retinue.models.port import ModelRequest
 from retinue.models.scripted import Answer, Call, Reply, ScriptedModel
+from retinue.records import AssistantRecord, ToolRecord, Usage
 from retinue.testing.kit import HELPER, MemoryTrees
-from retinue.tools.function import tool
+from retinue.tools.function_tool import tool
 from retinue.tools.port import ToolContext
 from tests.unit.engine.conftest import Start
 from tests.unit.engine.support import (

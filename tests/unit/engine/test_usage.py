@@ -9,18 +9,18 @@ import pytest
 
 from retinue.agents.state import TokenStats
 from retinue.agents.usage import UsageKey
-from retinue.engine.usage import UsageDesk, cost_of
+from retinue.engine.feed.usage_summary import UsageSummaries, cost_of
 from retinue.ids import LOCAL_OWNER
-from retinue.messages import Usage
 from retinue.models.port import ModelRequest
 from retinue.models.scripted import Answer, Call, Reply, ScriptedModel
-from retinue.settings.sections import PriceSettings
+from retinue.records import Usage
+from retinue.settings.tables import PriceSettings
+from retinue.stores.agent_export import StoredAgent
 from retinue.stores.port import Agent
-from retinue.stores.sqlite.files import DATABASE
+from retinue.stores.sqlite.database_file import DATABASE
 from retinue.stores.sqlite.store import SqliteStore
 from retinue.stores.usage_port import UsageSum
-from retinue.stores.whole import StoredAgent
-from retinue.testing.clock import FakeClock
+from retinue.testing.fake_clock import FakeClock
 from retinue.testing.kit import Kit
 from tests.unit.engine.conftest import Start
 from tests.unit.engine.test_sub_prompts import asking, begin
@@ -183,7 +183,7 @@ async def test_models_without_a_price_are_counted_and_named_and_cost_nothing(
     monkeypatch.setattr(type(kit.store), "usage", sums)
     prices = kit.engine.settings.prices.model_copy(update={"models": {"a:x": PRICE}})
     settings = kit.engine.settings.model_copy(update={"prices": prices})
-    report = await UsageDesk(kit.store, settings, kit.engine.catalog).report(
+    report = await UsageSummaries(kit.store, settings, kit.engine.catalog).report(
         LOCAL_OWNER, "definition"
     )
     assert [(one.key, one.cost, one.is_partial) for one in report.lines] == [

@@ -9,7 +9,7 @@ from retinue.errors import NotFoundError, UsageError
 from retinue.events import ToolEvent
 from retinue.ids import LOCAL_OWNER
 from retinue.models.scripted import ScriptedModel
-from retinue.tools.function import tool
+from retinue.tools.function_tool import tool
 from retinue.tools.port import ToolContext
 from tests.unit.engine.conftest import Start
 from tests.unit.engine.support import tool_then_answer

@@ -7,18 +7,16 @@ import pytest
 
 from retinue.clock import SystemClock
 from retinue.ids import CallId
-from retinue.messages import (
+from retinue.model_messages import (
     AssistantMessage,
-    CallPart,
     ModelMessage,
     TextContent,
-    TextPart,
-    ThinkingPart,
     ToolMessage,
     UserMessage,
 )
-from retinue.models.offline.model import OfflineModel
+from retinue.models.offline.offline_model import OfflineModel
 from retinue.models.port import Completed, ModelEvent, ModelRequest, TextDelta, ToolSpec
+from retinue.records import CallPart, TextPart, ThinkingPart
 
 
 class NotedSleeps(SystemClock):
@@ -378,7 +376,7 @@ async def test_a_summary_has_its_headings_and_keeps_what_matters() -> None:
 
 
 async def test_a_conversation_in_one_message_is_taken_apart() -> None:
-    """As the engine asks for it: see `retinue.engine.compaction`."""
+    """As the engine asks for it: see `retinue.engine.rules.context_policy`."""
     first = await summarised(user("Plan a trip to Rome. We must not fly."))
     indented = first.replace("\n", "\n  ")
     text = await summarised(

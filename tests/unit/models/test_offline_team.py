@@ -6,12 +6,12 @@ import pytest
 
 from retinue.models.offline.answers import help_text
 from retinue.models.offline.commands import Step, rule_for, steps
-from retinue.models.offline.model import answer
+from retinue.models.offline.offline_model import answer
 from retinue.models.port import ModelRequest, ToolSpec
 from retinue.models.scripted import Call, Reply
 from tests.unit.engine.conftest import Start
 from tests.unit.engine.conftest import start as start
-from tests.unit.engine.test_suspending import kinds_until
+from tests.unit.engine.test_suspension import kinds_until
 
 
 def _tool(name: str, *fields: str, required: Sequence[str] = ()) -> ToolSpec:

@@ -10,16 +10,7 @@ import pytest
 from retinue.clock import SystemClock
 from retinue.errors import ModelError, RateLimitedError, UnknownModelError
 from retinue.ids import CallId
-from retinue.messages import (
-    CallPart,
-    ModelMessage,
-    TextContent,
-    TextPart,
-    ThinkingPart,
-    ToolMessage,
-    Usage,
-    UserMessage,
-)
+from retinue.model_messages import ModelMessage, TextContent, ToolMessage, UserMessage
 from retinue.models.port import (
     CallDelta,
     Completed,
@@ -29,8 +20,9 @@ from retinue.models.port import (
     TextDelta,
     ThinkingDelta,
 )
+from retinue.models.script_files import load_script
 from retinue.models.scripted import Call, Reply, ScriptedModel
-from retinue.models.scripts import load_script
+from retinue.records import CallPart, TextPart, ThinkingPart, Usage
 
 
 class NotedSleeps(SystemClock):

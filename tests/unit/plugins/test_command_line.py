@@ -9,8 +9,8 @@ from typing import Any, Literal
 import pytest
 
 from retinue.plugins.command_line import CommandLineError, options_of, parse, parser_of, written
-from retinue.plugins.defining import define_plugin
-from retinue.plugins.function import operation
+from retinue.plugins.operation_function import operation
+from retinue.plugins.plugin_definition import define_plugin
 from retinue.plugins.skill_folders import described
 
 

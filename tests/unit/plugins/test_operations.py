@@ -8,12 +8,12 @@ from typing import Any, cast
 import pytest
 
 from retinue.errors import DefinitionError, NotFoundError
-from retinue.plugins.defining import define_plugin
-from retinue.plugins.function import operation, operations_of
+from retinue.plugins.operation_function import operation, operations_of
+from retinue.plugins.operation_tools import PluginToolbox
+from retinue.plugins.plugin_definition import define_plugin
+from retinue.plugins.plugin_registry import BuiltinPlugins, Plugins
 from retinue.plugins.port import OperationContext, Plugin
-from retinue.plugins.registry import BuiltinPlugins, Plugins
-from retinue.plugins.toolbox import PluginToolbox
-from retinue.testing.clock import FakeClock
+from retinue.testing.fake_clock import FakeClock
 from retinue.tools.port import Tool
 from tests.unit.tools.support import Context, run
 

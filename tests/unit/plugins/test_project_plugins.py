@@ -12,7 +12,7 @@ import pytest
 from retinue.clock import SystemClock
 from retinue.ids import LOCAL_OWNER
 from retinue.plugins.port import OperationContext
-from retinue.plugins.project import ProjectPlugins
+from retinue.plugins.project_plugins import ProjectPlugins
 from retinue.tools import python_folder
 
 PAGE = Path(__file__).parents[3] / "docs" / "plugins.md"

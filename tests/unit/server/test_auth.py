@@ -6,9 +6,9 @@ import pytest
 
 from retinue.errors import StoreFullError
 from retinue.server.auth import CODE_SECONDS, SESSION_SECONDS, Gate, Guesses, LoginCodes
-from retinue.server.errors import HttpError
-from retinue.server.sessions import EndedSessions
-from retinue.testing.clock import FakeClock
+from retinue.server.browser_sessions import EndedSessions
+from retinue.server.error_responses import HttpError
+from retinue.testing.fake_clock import FakeClock
 
 
 def gate_of(token: str, folder: Path, clock: FakeClock | None = None) -> Gate:

@@ -11,7 +11,7 @@ from retinue.ids import LOCAL_OWNER
 from retinue.stores.folders.mirror import Mirror
 from retinue.stores.port import Commit, FateChange, NewDelivery
 from retinue.stores.sqlite.store import SqliteStore
-from retinue.testing.store_samples import Runner, at, chat, new_agent, post, said
+from retinue.testing.store_samples import SampleRunner, at, chat, new_agent, post, said
 
 
 def acknowledge(*facts: object) -> None:
@@ -23,7 +23,7 @@ async def work(store: SqliteStore) -> None:
     agent, _ = await store.create(new_agent(chat("a")))
     other, _ = await store.create(new_agent(CronDescriptor(id="nightly")))
     acknowledge("create", agent.id)
-    runner = await Runner.claim(store, agent.id)
+    runner = await SampleRunner.claim(store, agent.id)
     for number in range(3):
         receipt = await store.admit(post(agent.id, f"text {number}", key=f"key {number}"))
         acknowledge("admit", receipt.item.id)

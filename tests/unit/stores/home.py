@@ -6,7 +6,7 @@ from typing import Any
 
 from retinue.ids import AgentId
 from retinue.stores.folders.mirror import Mirror
-from retinue.stores.folders.rebuilding import Rebuilt, open_or_rebuild
+from retinue.stores.folders.rebuild import Rebuilt, open_or_rebuild
 from retinue.stores.sqlite.store import SqliteStore
 
 

@@ -11,10 +11,10 @@ import pytest
 
 from retinue.errors import ConflictError, NotFoundError, UsageError
 from retinue.ids import LOCAL_OWNER, AgentId, new_agent_id
+from retinue.stores.file_trees import LocalFileTrees
 from retinue.stores.folders.archive import export_to, import_from
 from retinue.stores.sqlite.store import SqliteStore
-from retinue.stores.trees import FileTrees
-from retinue.testing.store_samples import STRANGER, Runner, chat, new_agent, post
+from retinue.testing.store_samples import STRANGER, SampleRunner, chat, new_agent, post
 
 
 async def exported(data: Path, path: Path) -> AgentId:
@@ -22,10 +22,10 @@ async def exported(data: Path, path: Path) -> AgentId:
     store = SqliteStore(data)
     await store.open()
     receipt = await store.admit(post(new_agent(chat("a")), "hello", key="k"))
-    runner = await Runner.claim(store, receipt.agent_id)
+    runner = await SampleRunner.claim(store, receipt.agent_id)
     await runner.take_turn(receipt)
     await store.admit(post(receipt.agent_id, "next"))
-    await FileTrees(data).tree(runner.id).write("/notes/a.txt", b"remember")
+    await LocalFileTrees(data).tree(runner.id).write("/notes/a.txt", b"remember")
     await export_to(path, store, data, [runner.id])
     await store.close()
     return runner.id
@@ -48,7 +48,7 @@ async def test_an_agent_comes_back_whole(tmp_path: Path) -> None:
     assert (agent.queued, agent.state.last_snippet) == (1, "hi")
     assert len(await store.history(LOCAL_OWNER, agent_id, after=0, limit=9)) == 3
     assert (await store.admit(post(agent_id, "hello", key="k"))).is_repeat
-    assert await FileTrees(tmp_path / "two").tree(agent_id).read("/notes/a.txt") == b"remember"
+    assert await LocalFileTrees(tmp_path / "two").tree(agent_id).read("/notes/a.txt") == b"remember"
     with pytest.raises(ConflictError, match=agent_id):
         await import_from(path, store, tmp_path / "two")
     await store.close()
@@ -71,7 +71,7 @@ async def many_exported(data: Path, path: Path, *, count: int, file: bytes) -> S
     ids: list[AgentId] = []
     for number in range(count):
         receipt = await store.admit(post(new_agent(chat(str(number))), key=f"k{number}"))
-        await FileTrees(data).tree(receipt.agent_id).write("/a/b.bin", file)
+        await LocalFileTrees(data).tree(receipt.agent_id).write("/a/b.bin", file)
         ids.append(receipt.agent_id)
     await export_to(path, store, data, ids)
     await store.close()
@@ -114,7 +114,7 @@ async def test_an_import_that_was_cut_off_is_done_again(tmp_path: Path) -> None:
     two = tmp_path / "two"
     store = SqliteStore(two)
     await store.open()
-    tree = FileTrees(two).tree(agent_id)
+    tree = LocalFileTrees(two).tree(agent_id)
     await tree.write("/a/b.bin", b"half")
     await import_from(path, store, two)
     assert await tree.read("/a/b.bin") == b"remember"

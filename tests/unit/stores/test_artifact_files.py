@@ -14,7 +14,7 @@ from retinue.ids import LOCAL_OWNER, OwnerId
 from retinue.stores.artifact_port import Put, Removal, Search
 from retinue.stores.folders.archive import export_to, import_from
 from retinue.stores.folders.artifact_layout import file_of, owner_folder, owners_of
-from retinue.stores.folders.comparing import compare
+from retinue.stores.folders.comparison import compare
 from retinue.stores.sqlite.store import SqliteStore
 from retinue.testing.store_artifact_contract import (
     GROCERIES,

@@ -11,7 +11,7 @@ import pytest
 
 from retinue.agents.descriptor import CronDescriptor
 from retinue.ids import LOCAL_OWNER, AgentId, ItemId
-from retinue.stores.folders.comparing import compare
+from retinue.stores.folders.comparison import compare
 from retinue.stores.folders.mirror import Mirror
 from retinue.stores.sqlite.store import SqliteStore
 from retinue.testing.store_samples import at, chat

@@ -11,28 +11,28 @@ import pytest
 from retinue.agents.descriptor import CronDescriptor
 from retinue.errors import StoreDamagedError
 from retinue.ids import LOCAL_OWNER, AgentId
-from retinue.messages import UnknownRecord
+from retinue.records import UnknownRecord
 from retinue.stores.folders import mirror
-from retinue.stores.folders.comparing import compare
+from retinue.stores.folders.comparison import compare
 from retinue.stores.folders.mirror import Mirror
-from retinue.stores.folders.rebuilding import needs_rebuild
+from retinue.stores.folders.rebuild import needs_rebuild
 from retinue.stores.port import NewDelivery, Offset, Receipt
-from retinue.stores.sqlite.whole import SqliteWholeReader
-from retinue.testing.store_samples import START, Runner, at, chat, new_agent, post
+from retinue.stores.sqlite.export_reader import SqliteWholeReader
+from retinue.testing.store_samples import START, SampleRunner, at, chat, new_agent, post
 from tests.unit.stores.home import Home
 from tests.waiting import eventually
 
 HOLOGRAM = b'{"kind":"hologram", "v":9, "seq":4, "at":"2026-11-16T08:00:02Z", "x":{"y":[1.50]}}'
 
 
-async def conversation(home: Home, channel: str = "a") -> tuple[Runner, Receipt]:
+async def conversation(home: Home, channel: str = "a") -> tuple[SampleRunner, Receipt]:
     """An agent that answered once and has one more message waiting."""
     store = home.store
     first = await store.admit(
         post(new_agent(chat(channel)), "hello", key=f"first {channel}"),
         offset=Offset(source="telegram", value="41"),
     )
-    runner = await Runner.claim(store, first.agent_id)
+    runner = await SampleRunner.claim(store, first.agent_id)
     await runner.take_turn(first, "hi")
     out = NewDelivery(key="d1", connector="web", channel="1", text="hi")
     record = UnknownRecord(seq=4, at=START, kind="hologram", raw=HOLOGRAM)
@@ -85,7 +85,7 @@ async def test_every_conversation_goes_on_without_the_database(home: Home) -> No
     assert (await store.admit(post(runner.id, "and now?", key="second a"))).is_repeat
     assert (await store.admit(post(runner.id, "third"))).item.seq == 3
     assert await store.changes(LOCAL_OWNER, after=cursor, agent_id=None, limit=9) is None
-    resumed = await Runner.claim(store, runner.id)
+    resumed = await SampleRunner.claim(store, runner.id)
     await resumed.take_turn(
         Receipt(
             item=waiting.item, agent_id=runner.id, is_new_agent=False, is_repeat=False, position=0
@@ -124,7 +124,7 @@ async def test_a_history_ahead_of_its_state_doubles_no_message(home: Home) -> No
     before = state.read_bytes()
     late = Mirror(home.store)
     await late.start()
-    await (await Runner.claim(home.store, agent_id)).take_turn(receipt)
+    await (await SampleRunner.claim(home.store, agent_id)).take_turn(receipt)
     await late.stop()
     state.write_bytes(before)
     again = await home.again()
@@ -199,7 +199,7 @@ async def test_an_unreadable_folder_is_named_and_its_place_kept(
 async def test_a_terminated_agent_and_its_successor_both_come_back(home: Home) -> None:
     daily = CronDescriptor(id="daily")
     first, _ = await home.store.create(new_agent(daily))
-    runner = await Runner.claim(home.store, first.id)
+    runner = await SampleRunner.claim(home.store, first.id)
     await runner.commit(msgspec.structs.replace(runner.step(), lifecycle="terminated"))
     second = await home.store.admit(post(new_agent(daily), "report"))
     rebuilt = await home.again()

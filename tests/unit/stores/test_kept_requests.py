@@ -7,7 +7,7 @@ import pytest
 from retinue.errors import ConflictError
 from retinue.ids import LOCAL_OWNER, OwnerId, RequestId
 from retinue.stores.folders.archive import export_to, import_from
-from retinue.stores.folders.comparing import compare
+from retinue.stores.folders.comparison import compare
 from retinue.stores.sqlite.store import SqliteStore
 from retinue.testing.store_request_contract import a_decision, a_request, asking
 from tests.unit.stores.home import Home

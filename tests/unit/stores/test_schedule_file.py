@@ -10,7 +10,7 @@ from retinue.agents.watch import Mark
 from retinue.errors import ConflictError
 from retinue.ids import LOCAL_OWNER, OwnerId
 from retinue.stores.folders.archive import export_to, import_from
-from retinue.stores.folders.comparing import compare
+from retinue.stores.folders.comparison import compare
 from retinue.testing.store_samples import START, at
 from retinue.testing.store_schedule_contract import DAILY, a_firing, a_run, a_schedule
 from tests.unit.stores.home import Home

@@ -13,10 +13,10 @@ import pytest
 
 from retinue.errors import BusyError, StoreDamagedError, StoreError, StoreFullError
 from retinue.ids import LOCAL_OWNER
-from retinue.stores.folders.rebuilding import quarantine
+from retinue.stores.folders.rebuild import quarantine
 from retinue.stores.sqlite.store import SqliteStore
-from retinue.testing.clock import FakeClock
-from retinue.testing.store_samples import Runner, new_agent, post
+from retinue.testing.fake_clock import FakeClock
+from retinue.testing.store_samples import SampleRunner, new_agent, post
 from tests.support.disks import file_size_limit
 
 IS_ROOT = os.geteuid() == 0
@@ -128,7 +128,7 @@ async def test_a_full_disk_refuses_and_recovers(small_disk: Path) -> None:
     store = SqliteStore(small_disk / "data")
     await store.open()
     agent, _ = await store.create(new_agent())
-    runner = await Runner.claim(store, agent.id)
+    runner = await SampleRunner.claim(store, agent.id)
     first = await store.admit(post(agent.id, "before"))
     with pytest.raises(OSError, match="No space"):
         ballast.write_bytes(b"x" * 4 * 1024 * 1024)

@@ -17,7 +17,7 @@ from retinue.errors import ConflictError, FencedError, NotFoundError, Terminated
 from retinue.ids import LOCAL_OWNER, AgentId, ItemId
 from retinue.stores.port import Change, FateChange
 from retinue.stores.sqlite.store import SqliteStore
-from retinue.testing.store_samples import Runner, chat, new_agent, post
+from retinue.testing.store_samples import SampleRunner, chat, new_agent, post
 
 T = TypeVar("T")
 CHANNELS = st.sampled_from(["a", "b", "c"])
@@ -31,8 +31,8 @@ class Modelled:
     fates: dict[ItemId, str] = field(default_factory=dict[ItemId, str])
     records: int = 1
     is_terminated: bool = False
-    runner: Runner | None = None
-    fenced: Runner | None = None
+    runner: SampleRunner | None = None
+    fenced: SampleRunner | None = None
 
     @property
     def open(self) -> list[ItemId]:
@@ -102,7 +102,7 @@ class StoreMachine(RuleBasedStateMachine):
     @rule(data=st.data())
     def claim(self, data: st.DataObject) -> None:
         modelled = self.pick(data)
-        runner = self.run(Runner.claim(self.store, modelled.id))
+        runner = self.run(SampleRunner.claim(self.store, modelled.id))
         assert runner.next_seq == modelled.records + 1
         assert [item.id for item in runner.snapshot.items] == modelled.open
         modelled.fenced, modelled.runner = modelled.runner, runner
@@ -147,7 +147,7 @@ class StoreMachine(RuleBasedStateMachine):
         for modelled in self.agents.values():
             if modelled.runner is not None:
                 old = modelled.runner
-                modelled.runner = self.run(Runner.claim(self.store, modelled.id))
+                modelled.runner = self.run(SampleRunner.claim(self.store, modelled.id))
                 modelled.fenced = None
                 assert modelled.runner.epoch > old.epoch
 

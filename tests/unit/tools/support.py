@@ -9,9 +9,9 @@ from typing import Any
 
 from retinue.errors import NotFoundError, UsageError
 from retinue.ids import AgentId, CallId, OwnerId
-from retinue.messages import FileReference
+from retinue.records import FileReference
 from retinue.tools.execution import Finished, run_tool
-from retinue.tools.function import FunctionTool
+from retinue.tools.function_tool import FunctionTool
 from retinue.tools.port import Tool
 
 

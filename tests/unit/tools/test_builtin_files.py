@@ -4,10 +4,10 @@ from pathlib import Path
 import pytest
 
 from retinue.clock import SystemClock
-from retinue.settings.sections import ToolsSettings
-from retinue.tools.builtin.toolbox import builtin_tools
+from retinue.settings.tables import ToolsSettings
+from retinue.tools.builtin.builtin_tools import builtin_tools
 from retinue.tools.execution import run_check
-from retinue.tools.function import FunctionToolbox
+from retinue.tools.function_tool import FunctionToolbox
 from retinue.tools.port import Tool, Verified
 from tests.unit.tools.support import Context, run
 

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from retinue.settings.sections import ShellSettings
+from retinue.settings.tables import ShellSettings
 from retinue.testing.kit import PATIENCE_SECONDS
 from retinue.tools.builtin.shell import shell_tool
 from retinue.tools.execution import Finished

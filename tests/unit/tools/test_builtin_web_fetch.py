@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from retinue.settings.sections import WebFetchSettings
+from retinue.settings.tables import WebFetchSettings
 from retinue.tools.builtin.web_fetch import web_fetch_tool
 from retinue.tools.execution import Finished
 from tests.unit.tools.support import Context, run

@@ -2,7 +2,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from retinue.problems import LoadProblem
-from retinue.tools.function import tool
+from retinue.tools.function_tool import tool
 from retinue.tools.port import Tool
 from retinue.tools.toolbox import CombinedToolbox
 

@@ -8,10 +8,10 @@ from pydantic import BaseModel
 from retinue.clock import SystemClock
 from retinue.definitions.catalog import Catalog
 from retinue.errors import DefinitionError, UsageError
-from retinue.tools.declared import DeclaredToolbox
-from retinue.tools.defining import DefinedTool, define_tool
+from retinue.tools.declared_tools import DeclaredToolbox
 from retinue.tools.port import Tool, ToolContext, ToolOutput
-from retinue.tools.project import ProjectToolbox
+from retinue.tools.project_tools import ProjectToolbox
+from retinue.tools.tool_definition import DefinedTool, define_tool
 from tests.unit.tools.support import Context
 
 SCHEMA = {

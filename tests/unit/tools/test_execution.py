@@ -7,7 +7,7 @@ import pytest
 
 from retinue.errors import RefusedError
 from retinue.tools.execution import run_tool
-from retinue.tools.function import FunctionTool, tool
+from retinue.tools.function_tool import FunctionTool, tool
 from retinue.tools.port import ToolOutput
 from tests.unit.tools.support import Context, run
 

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from retinue.settings.sections import ShellSettings
+from retinue.settings.tables import ShellSettings
 from retinue.tools.builtin.shell import shell_tool
 from retinue.tools.execution import Finished
 from retinue.tools.grants import granted

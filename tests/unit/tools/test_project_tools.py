@@ -6,7 +6,7 @@ from textwrap import dedent
 
 import pytest
 
-from retinue.tools.project import ProjectToolbox
+from retinue.tools.project_tools import ProjectToolbox
 from tests.unit.tools.support import Context, run
 
 Write = Callable[[str, str], Path]

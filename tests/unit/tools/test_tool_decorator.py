@@ -11,9 +11,9 @@ import pytest
 from pydantic import BaseModel
 
 from retinue.errors import DefinitionError, UsageError
-from retinue.messages import FileReference
+from retinue.records import FileReference
 from retinue.tools.execution import run_check
-from retinue.tools.function import tool
+from retinue.tools.function_tool import tool
 from retinue.tools.port import Effect, ToolContext, ToolOutput, Verified
 from retinue.tools.results import Attachment
 from tests.unit.tools.support import Context, run
@@ -66,7 +66,7 @@ async def order(
 def test_importing_the_decorator_does_not_import_pydantic() -> None:
     code = (
         "import sys\n"
-        "from retinue.tools.function import tool\n"
+        "from retinue.tools.function_tool import tool\n"
         "@tool\n"
         "def f(a: int) -> int: return a\n"
         "import retinue.tools.execution, retinue.tools.toolbox\n"

@@ -18,7 +18,7 @@ from retinue.cli.wording import plural
 from retinue.clock import SystemClock
 from retinue.errors import RetinueError
 from retinue.events import RequestView
-from retinue.messages import NoteRecord, UserRecord
+from retinue.records import NoteRecord, UserRecord
 
 _LAST_WORDS = 5  # records that an answer may end with
 _WAIT_SECONDS = 30.0  # of one request; a longer wait is several

@@ -15,7 +15,7 @@ from retinue.cli.wording import plural, size
 from retinue.clock import SystemClock
 from retinue.errors import RetinueError, UsageError
 from retinue.events import AgentView, RequestView
-from retinue.messages import FileReference
+from retinue.records import FileReference
 
 _NAMES = 200
 _LARGEST_ATTACHMENT = 50_000_000

@@ -28,7 +28,7 @@ from retinue.cli.rendering import drawn
 from retinue.cli.transcript import Transcript
 from retinue.clock import SystemClock
 from retinue.errors import RetinueError
-from retinue.messages import clean_text
+from retinue.text import clean_text
 
 _STYLE = Style.from_dict(
     {

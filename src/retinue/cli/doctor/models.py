@@ -7,7 +7,7 @@ from retinue.cli.doctor.finding import Finding, fail, ok
 from retinue.clock import SystemClock
 from retinue.definitions.catalog import Catalog
 from retinue.errors import RetinueError
-from retinue.messages import TextContent, UserMessage
+from retinue.model_messages import TextContent, UserMessage
 from retinue.models.port import Model, ModelRequest, Models
 from retinue.settings import Settings
 

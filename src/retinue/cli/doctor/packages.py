@@ -11,7 +11,7 @@ from retinue.clock import SystemClock
 from retinue.definitions.catalog import Catalog
 from retinue.definitions.installed import installed_packages
 from retinue.definitions.manifest import MCP_PREFIX
-from retinue.definitions.shelf import Package, Shelf
+from retinue.definitions.packages import Package, PackageCatalog
 from retinue.errors import RetinueError
 from retinue.models.port import Models
 from retinue.settings import Settings
@@ -21,7 +21,9 @@ _DISTRIBUTION = re.compile(r"[A-Za-z0-9._-]+")
 
 async def packages(settings: Settings, client: Client) -> list[Finding]:
     """Look at models, tools, variables and distributions that packages do not bring along."""
-    shelf = await asyncio.to_thread(lambda: Shelf(settings.project_dir, installed_packages()))
+    shelf = await asyncio.to_thread(
+        lambda: PackageCatalog(settings.project_dir, installed_packages())
+    )
     found = shelf.look().packages
     if not found:
         return []

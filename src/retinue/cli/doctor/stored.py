@@ -10,7 +10,7 @@ from retinue.cli.definitions import problem_text
 from retinue.cli.doctor.finding import Finding, fail, ok, warn
 from retinue.cli.wording import plural, size
 from retinue.events import AgentView
-from retinue.messages import decode_record
+from retinue.records import decode_record
 
 _PAGE = 200
 _COMPARED = 2000  # agents, the most recently active first

@@ -8,17 +8,17 @@ from pydantic import Field
 
 from retinue.agents.inbox import ItemBody, ReplyTo, Sender, Trail
 from retinue.definitions.definition import Definition
-from retinue.engine.admission import checked_text
-from retinue.engine.collaboration.chains import extended, refuse_circle
-from retinue.engine.collaboration.services import Services, call_of
-from retinue.engine.collaboration.sessions import DEFAULT, Session, resolve
-from retinue.engine.peers import contact_of, may_know, peers_of, reachable, refuse_swarm
-from retinue.engine.roster import permanent_agents
-from retinue.engine.tooling import CallContext
+from retinue.engine.calls.tool_call import CallContext
+from retinue.engine.collaboration.delegate_sessions import DEFAULT, DelegateSession, resolve
+from retinue.engine.collaboration.delegation_chain import extended, refuse_circle
+from retinue.engine.collaboration.services import CollaborationServices, call_of
+from retinue.engine.lineage.peers import contact_of, may_know, peers_of, reachable, refuse_swarm
+from retinue.engine.prompting.permanent_directory import permanent_agents
+from retinue.engine.rules.messages import checked_text
 from retinue.errors import RefusedError
 from retinue.ids import ItemId, new_item_id
 from retinue.stores.port import NewItem, Post
-from retinue.tools.function import FunctionTool, tool
+from retinue.tools.function_tool import FunctionTool, tool
 from retinue.tools.port import Pending, ToolContext
 
 LONGEST_TIMEOUT_SECONDS = 7 * 24 * 3600
@@ -47,7 +47,7 @@ Seconds = Annotated[
 ]
 
 
-def delegation_tools(services: Services) -> list[FunctionTool[..., Any]]:
+def delegation_tools(services: CollaborationServices) -> list[FunctionTool[..., Any]]:
     @tool(name="agents_message", effect="keyed", capabilities=["agents.write"])
     async def message(
         ctx: ToolContext,
@@ -108,7 +108,11 @@ def _described(peer: Definition) -> dict[str, str]:
 
 
 def _request(
-    call: CallContext, content: str, trail: Trail, mode: Literal["sync", "async"], chosen: Session
+    call: CallContext,
+    content: str,
+    trail: Trail,
+    mode: Literal["sync", "async"],
+    chosen: DelegateSession,
 ) -> NewItem:
     body = ItemBody(
         text=content,
@@ -122,7 +126,7 @@ def _request(
     return NewItem(id=new_item_id(), kind="message", body=body, admitted_at=now)
 
 
-def _timed_out(chosen: Session, item: ItemId, seconds: float) -> str:
+def _timed_out(chosen: DelegateSession, item: ItemId, seconds: float) -> str:
     result = {
         "mode": "sync",
         "status": "timeout",
@@ -138,7 +142,7 @@ def _timed_out(chosen: Session, item: ItemId, seconds: float) -> str:
 
 
 async def _hinted(
-    services: Services, call: CallContext, name: str, error: RefusedError
+    services: CollaborationServices, call: CallContext, name: str, error: RefusedError
 ) -> RefusedError:
     """Say how a permanent agent of that name is written to, as far as the caller may know it."""
     wanted = name.strip().casefold()

@@ -7,9 +7,9 @@ from retinue.agents.descriptor import Descriptor
 from retinue.agents.state import AgentState
 from retinue.clock import Clock
 from retinue.definitions.catalog import Catalog
-from retinue.engine.environment import Environment
-from retinue.engine.limits import Limits
-from retinue.engine.tooling import CallContext
+from retinue.engine.agent.limits import Limits
+from retinue.engine.calls.tool_call import CallContext
+from retinue.engine.variables.values import Environment
 from retinue.ids import AgentId, new_agent_id
 from retinue.settings import Settings
 from retinue.stores.port import NewAgent, Store
@@ -17,7 +17,7 @@ from retinue.tools.port import FileTrees, ToolContext
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Services:
+class CollaborationServices:
     """Read here; what a tool changes it asks of its call, which commits it with the result."""
 
     store: Store

@@ -17,8 +17,8 @@ from retinue.agents.descriptor import HeartbeatDescriptor
 from retinue.agents.watch import Mark
 from retinue.clock import Clock
 from retinue.engine.scheduling.heartbeat_files import HeartbeatFiles, HeartbeatTask, TaskProblem
-from retinue.engine.scheduling.posting import watched_text
-from retinue.engine.scheduling.schedules import Schedules
+from retinue.engine.scheduling.schedule_messages import watched_text
+from retinue.engine.scheduling.schedule_service import Schedules
 from retinue.errors import NotFoundError, RetinueError
 from retinue.ids import LOCAL_OWNER, AgentId, OwnerId
 from retinue.stores.port import Agent, Receipt, Store
@@ -33,7 +33,7 @@ OWNER = LOCAL_OWNER
 _AGAIN = timedelta(seconds=30)  # after a batch that could not be begun
 
 
-class Reset(Protocol):
+class ResetAgent(Protocol):
     """The engine's way to let an agent begin anew."""
 
     async def __call__(self, owner: OwnerId, agent_id: AgentId, *, reason: str) -> None: ...
@@ -73,7 +73,7 @@ class Heartbeat:
         schedules: Schedules,
         store: Store,
         clock: Clock,
-        reset: Reset,
+        reset: ResetAgent,
     ) -> None:
         settings = schedules.settings.heartbeat
         self._schedules = schedules

@@ -11,9 +11,9 @@ import msgspec
 from retinue.agents.watch import Watch, check_watch
 from retinue.definitions.formats import read_markdown
 from retinue.errors import DefinitionError, RetinueError
-from retinue.messages import clean_text
-from retinue.settings.sections import Text, WatchSettings
-from retinue.settings.shapes import Shape, check, tidy
+from retinue.settings.table_reader import Shape, check, tidy
+from retinue.settings.tables import Text, WatchSettings
+from retinue.text import clean_text
 from retinue.times import interval_of
 
 _LARGEST = 100_000

@@ -6,14 +6,14 @@ from collections.abc import Callable, Coroutine
 from datetime import datetime, timedelta
 
 from retinue.clock import Clock
-from retinue.engine.scheduling.firing import Firer, ToolsOf
+from retinue.engine.scheduling.configured_schedules import reconcile
+from retinue.engine.scheduling.due_slots import Firer, ToolsOf
 from retinue.engine.scheduling.heartbeat import Heartbeat
-from retinue.engine.scheduling.reconciling import reconcile
-from retinue.engine.scheduling.schedules import Schedules
+from retinue.engine.scheduling.schedule_service import Schedules
 from retinue.errors import StoreError
 from retinue.ids import OwnerId, ScheduleId
+from retinue.repeated_log import RepeatedLog
 from retinue.stores.schedule_port import StoredSchedule
-from retinue.troubles import Trouble
 
 logger = logging.getLogger(__name__)
 
@@ -37,7 +37,7 @@ class Scheduler:
         self._clock = clock
         self._announce = announce
         self._firer = Firer(schedules, clock, tools_of)
-        self._trouble = Trouble(
+        self._trouble = RepeatedLog(
             logger, "schedules wait", over="schedules go on", monotonic=clock.monotonic
         )
         self._news = asyncio.Event()

@@ -4,10 +4,10 @@ import json
 import re
 from collections.abc import Sequence
 
-from retinue.messages import ToolMessage
+from retinue.model_messages import ToolMessage
 from retinue.models.offline.arguments import example
 from retinue.models.offline.commands import Tools, rule_for
-from retinue.models.offline.outcomes import in_words
+from retinue.models.offline.tool_outcomes import in_words
 
 _SHORT = 160
 _LONGEST = 4_000

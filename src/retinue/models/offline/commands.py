@@ -21,14 +21,14 @@ class Step:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Trouble:
+class CommandProblem:
     """A command that was understood and cannot be carried out."""
 
     reason: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Rule:
+class CommandRule:
     """A way to say something; the named groups are what its words are for."""
 
     example: str
@@ -36,8 +36,8 @@ class Rule:
     tools: re.Pattern[str]  # names of tools that can do it
 
 
-def _rule(example: str, pattern: str, tools: str) -> Rule:
-    return Rule(
+def _rule(example: str, pattern: str, tools: str) -> CommandRule:
+    return CommandRule(
         example=example,
         pattern=re.compile(pattern, re.IGNORECASE | re.DOTALL),
         tools=re.compile(tools),
@@ -46,7 +46,7 @@ def _rule(example: str, pattern: str, tools: str) -> Rule:
 
 _SCHEDULING = r"schedules?_(?:create|add|set|remind)\w*|reminders?_\w+|cron_(?:create|add)"
 _PATH = r"[\"'`]?(?P<path>[^\s\"'`]*[./][^\s\"'`]*)[\"'`]?"
-RULES: Sequence[Rule] = (
+RULES: Sequence[CommandRule] = (
     _rule(
         "what time is it",
         r"(?:what time is it|what(?:'s| is) the (?:time|date)|what day is it|time)"
@@ -216,7 +216,7 @@ _CALL = re.compile(r"call\s+`?([\w.-]+)`?\s*(.*)", re.IGNORECASE | re.DOTALL)
 _NEXT = re.compile(r"\s*(?:;|,? and then|,? then)\s+", re.IGNORECASE)
 
 
-def steps(text: str, tools: Tools) -> Sequence[Step] | Trouble | None:
+def steps(text: str, tools: Tools) -> Sequence[Step] | CommandProblem | None:
     """Read a text as commands, "this then that" as several; None when it is not a command."""
     whole = _step(text, tools)
     if isinstance(whole, Step) and not _NEXT.search(text):
@@ -228,12 +228,12 @@ def steps(text: str, tools: Tools) -> Sequence[Step] | Trouble | None:
     return [whole] if isinstance(whole, Step) else whole
 
 
-def rule_for(tool: str) -> Rule | None:
+def rule_for(tool: str) -> CommandRule | None:
     """Find the plain way to use a tool, for the help text."""
     return next((rule for rule in RULES if rule.tools.fullmatch(tool)), None)
 
 
-def _step(text: str, tools: Tools) -> Step | Trouble | None:
+def _step(text: str, tools: Tools) -> Step | CommandProblem | None:
     words = text.strip()
     called = _CALL.fullmatch(words)
     if called is not None:
@@ -241,7 +241,7 @@ def _step(text: str, tools: Tools) -> Step | Trouble | None:
     if len(words) > _LONGEST:
         return None
     plain = words.rstrip("?!.").strip()
-    trouble: Trouble | None = None
+    trouble: CommandProblem | None = None
     for rule in RULES:
         is_verbatim = rule.pattern.groupindex.keys() & {"command", "url"}
         found = rule.pattern.fullmatch(words if is_verbatim else plain)
@@ -251,7 +251,7 @@ def _step(text: str, tools: Tools) -> Step | Trouble | None:
         if spec is not None:
             said = {role: word.strip() for role, word in found.groupdict().items() if word}
             return Step(tool=spec.name, arguments=fitted(spec.parameters, _meant(said)))
-        trouble = trouble or Trouble(
+        trouble = trouble or CommandProblem(
             reason=f"I understood this as “{rule.example}”, but I have no tool for that here."
         )
     name, _, rest = words.partition(" ")
@@ -276,11 +276,11 @@ def _meant(said: dict[str, str]) -> dict[str, str]:
     return said
 
 
-def _called(name: str, rest: str, tools: Tools) -> Step | Trouble:
+def _called(name: str, rest: str, tools: Tools) -> Step | CommandProblem:
     spec = tools.get(name)
     if spec is None:
         names = ", ".join(f"`{tool}`" for tool in tools) or "none at all"
-        return Trouble(reason=f"There is no tool `{name}` here. The tools are: {names}.")
+        return CommandProblem(reason=f"There is no tool `{name}` here. The tools are: {names}.")
     rest = rest.strip().removeprefix("with ").strip()
     if not rest:
         return Step(tool=name, arguments={})
@@ -289,5 +289,5 @@ def _called(name: str, rest: str, tools: Tools) -> Step | Trouble:
     try:
         value: Any = json.loads(rest)
     except (ValueError, RecursionError) as error:
-        return Trouble(reason=f"What follows `call {name}` is not a JSON object: {error}.")
+        return CommandProblem(reason=f"What follows `call {name}` is not a JSON object: {error}.")
     return Step(tool=name, arguments=cast("dict[str, Any]", value))

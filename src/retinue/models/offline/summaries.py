@@ -4,17 +4,16 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from retinue.ids import CallId
-from retinue.messages import (
+from retinue.model_messages import (
     AssistantMessage,
-    CallPart,
     ModelMessage,
     TextContent,
-    TextPart,
     ToolMessage,
     UserMessage,
 )
 from retinue.models.offline.answers import clipped
 from retinue.models.port import ModelRequest
+from retinue.records import CallPart, TextPart
 
 _ASKED = "summarise the conversation"
 _HEADINGS = ("Goal", "Constraints", "Progress", "Decisions", "Next steps")

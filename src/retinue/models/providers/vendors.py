@@ -42,9 +42,9 @@ class Vendors:
             await client.aclose()
 
     def _made(self, connection: Connection, model: str, window: int | None) -> Model:
+        from retinue.models.providers.context_limits import known_window
         from retinue.models.providers.kinds import vendor_model
-        from retinue.models.providers.model import ProviderModel
-        from retinue.models.providers.windows import known_window
+        from retinue.models.providers.provider_model import ProviderModel
 
         return ProviderModel(
             vendor_model(connection, model, self._client(connection)),
@@ -57,7 +57,7 @@ class Vendors:
     def _client(self, connection: Connection) -> "httpx2.AsyncClient":
         import httpx2
 
-        from retinue.models.providers.listening import listen
+        from retinue.models.providers.silence_timeout import listen
 
         if connection.name not in self._clients:
             self._clients[connection.name] = httpx2.AsyncClient(

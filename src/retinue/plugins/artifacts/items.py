@@ -9,8 +9,11 @@ from msgspec.structs import replace
 from retinue.agents.artifact import ArtifactId, ItemList, ListItem
 from retinue.errors import NotFoundError
 from retinue.ids import OwnerId, new_id
-from retinue.plugins.artifacts.asking import answered
-from retinue.plugins.artifacts.checking import (
+from retinue.plugins.artifacts.lists import READ, WRITE, new_list
+from retinue.plugins.artifacts.presentation import check_page, outcome, shown
+from retinue.plugins.artifacts.query_run import answered
+from retinue.plugins.artifacts.repository import ArtifactDraft, ArtifactRepository, Found
+from retinue.plugins.artifacts.validation import (
     LONGEST_NOTES,
     bounded,
     fitting,
@@ -19,10 +22,7 @@ from retinue.plugins.artifacts.checking import (
     url_of,
     values_of,
 )
-from retinue.plugins.artifacts.desk import Desk, Draft, Found
-from retinue.plugins.artifacts.lists import READ, WRITE, new_list
-from retinue.plugins.artifacts.showing import check_page, outcome, shown
-from retinue.plugins.function import operation
+from retinue.plugins.operation_function import operation
 from retinue.plugins.port import OperationContext
 from retinue.stores.artifact_port import Put, Search
 
@@ -30,7 +30,7 @@ from retinue.stores.artifact_port import Put, Search
 class Items:
     """Operations on the items of lists."""
 
-    def __init__(self, desk: Desk) -> None:
+    def __init__(self, desk: ArtifactRepository) -> None:
         self._desk = desk
 
     @operation(effect="pure", capabilities=READ)
@@ -107,7 +107,7 @@ class Items:
             create_list: Make the list if there is none of that name.
         """
 
-        async def plan(now: datetime) -> Draft:
+        async def plan(now: datetime) -> ArtifactDraft:
             target, new = await self._target(ctx.owner, list, now, create=create_list)
             item = ListItem(
                 id=ArtifactId(new_id("i")),
@@ -120,7 +120,7 @@ class Items:
                 updated_at=now,
             )
             put = Put(artifact=item, list_id=target.id, position=position)
-            return Draft(puts=[put, *new])
+            return ArtifactDraft(puts=[put, *new])
 
         return outcome(await self._desk.change(ctx, "lists", "lists_item_add", plan))
 
@@ -152,7 +152,7 @@ class Items:
             position: Where to put it, from 0.
         """
 
-        async def plan(now: datetime) -> Draft:
+        async def plan(now: datetime) -> ArtifactDraft:
             found = await self._item(ctx.owner, list, item)
             target = await self._desk.list(ctx.owner, found.stored.list_id or "")
             one = found.one
@@ -169,7 +169,7 @@ class Items:
                 completed_at=done_at,
                 updated_at=now,
             )
-            return Draft(puts=[found.put(new, position=position)])
+            return ArtifactDraft(puts=[found.put(new, position=position)])
 
         return outcome(await self._desk.change(ctx, "lists", "lists_item_update", plan))
 
@@ -182,8 +182,8 @@ class Items:
             list: Its list's id or name; not needed where no other list has an item like it.
         """
 
-        async def plan(_: datetime) -> Draft:
-            return Draft(removals=[(await self._item(ctx.owner, list, item)).removal])
+        async def plan(_: datetime) -> ArtifactDraft:
+            return ArtifactDraft(removals=[(await self._item(ctx.owner, list, item)).removal])
 
         return outcome(await self._desk.change(ctx, "lists", "lists_item_remove", plan))
 
@@ -196,9 +196,9 @@ class Items:
             item: Its id or its whole title.
         """
 
-        async def plan(now: datetime) -> Draft:
+        async def plan(now: datetime) -> ArtifactDraft:
             found = await self._item(ctx.owner, list, item)
-            return Draft(puts=[found.put(replace(found.one, touched_at=now))])
+            return ArtifactDraft(puts=[found.put(replace(found.one, touched_at=now))])
 
         return outcome(await self._desk.change(ctx, "lists", "lists_item_touch", plan))
 
@@ -220,11 +220,11 @@ class Items:
             remove: Tags to take away.
         """
 
-        async def plan(now: datetime) -> Draft:
+        async def plan(now: datetime) -> ArtifactDraft:
             found = await self._item(ctx.owner, list, item)
             gone = set(tags_of(remove or ()))
             tags = tags_of([*(one for one in found.one.tags if one not in gone), *(add or ())])
-            return Draft(puts=[found.put(replace(found.one, tags=tags, updated_at=now))])
+            return ArtifactDraft(puts=[found.put(replace(found.one, tags=tags, updated_at=now))])
 
         return outcome(await self._desk.change(ctx, "lists", "lists_item_tag", plan))
 
@@ -246,7 +246,7 @@ class Items:
             position: Where, from 0; at the end if left out.
         """
 
-        async def plan(now: datetime) -> Draft:
+        async def plan(now: datetime) -> ArtifactDraft:
             found = await self._item(ctx.owner, list, item)
             target = await self._desk.list(ctx.owner, target_list or list)
             new = replace(
@@ -259,7 +259,7 @@ class Items:
                 list_id=target.one.id,
                 position=length if position is None else position,
             )
-            return Draft(puts=[put])
+            return ArtifactDraft(puts=[put])
 
         return outcome(await self._desk.change(ctx, "lists", "lists_item_move", plan))
 
@@ -275,7 +275,7 @@ class Items:
             target_list: The id or name of the list that gets the copy.
         """
 
-        async def plan(now: datetime) -> Draft:
+        async def plan(now: datetime) -> ArtifactDraft:
             found = await self._item(ctx.owner, list, item)
             target = await self._desk.list(ctx.owner, target_list)
             copy = replace(
@@ -285,7 +285,7 @@ class Items:
                 created_at=now,
                 updated_at=now,
             )
-            return Draft(puts=[Put(artifact=copy, list_id=target.one.id)])
+            return ArtifactDraft(puts=[Put(artifact=copy, list_id=target.one.id)])
 
         return outcome(await self._desk.change(ctx, "lists", "lists_item_copy", plan))
 

@@ -8,7 +8,11 @@ from msgspec.structs import replace
 
 from retinue.agents.artifact import CustomField, FieldType, ItemList
 from retinue.ids import OwnerId
-from retinue.plugins.artifacts.checking import (
+from retinue.plugins.artifacts.presentation import listed, outcome
+from retinue.plugins.artifacts.repository import ArtifactDraft, ArtifactRepository
+from retinue.plugins.artifacts.show_operation import SHOWING, Opener, open_for
+from retinue.plugins.artifacts.undo import history, undo
+from retinue.plugins.artifacts.validation import (
     LONGEST_NOTES,
     bounded,
     field_of,
@@ -16,11 +20,7 @@ from retinue.plugins.artifacts.checking import (
     tags_of,
     title_of,
 )
-from retinue.plugins.artifacts.desk import Desk, Draft
-from retinue.plugins.artifacts.opening import SHOWING, Opener, open_for
-from retinue.plugins.artifacts.showing import listed, outcome
-from retinue.plugins.artifacts.undoing import history, undo
-from retinue.plugins.function import operation
+from retinue.plugins.operation_function import operation
 from retinue.plugins.port import OperationContext
 from retinue.stores.artifact_port import Put
 
@@ -43,7 +43,7 @@ class FieldSpec:
 class Lists:
     """Operations on lists."""
 
-    def __init__(self, desk: Desk, opener: Opener) -> None:
+    def __init__(self, desk: ArtifactRepository, opener: Opener) -> None:
         self._desk = desk
         self._opener = opener
 
@@ -113,7 +113,7 @@ class Lists:
             fields: Fields that its items have beside title, url, notes and tags.
         """
 
-        async def plan(now: datetime) -> Draft:
+        async def plan(now: datetime) -> ArtifactDraft:
             new = replace(
                 await new_list(self._desk, ctx.owner, name, now),
                 description=bounded(description, LONGEST_NOTES, "description"),
@@ -121,7 +121,7 @@ class Lists:
                 default_tags=tags_of(default_tags or ()),
                 fields=fields_of([spec.field() for spec in fields or ()]),
             )
-            return Draft(puts=[Put(artifact=new)])
+            return ArtifactDraft(puts=[Put(artifact=new)])
 
         return outcome(await self._desk.change(ctx, "lists", "lists_create", plan))
 
@@ -147,7 +147,7 @@ class Lists:
             fields: All fields of its items; values of fields that are not named are kept unseen.
         """
 
-        async def plan(now: datetime) -> Draft:
+        async def plan(now: datetime) -> ArtifactDraft:
             found = await self._desk.list(ctx.owner, list)
             one = found.one
             called = one.name if name is None else title_of(name, "name")
@@ -166,7 +166,7 @@ class Lists:
                 else fields_of([spec.field() for spec in fields]),
                 updated_at=now,
             )
-            return Draft(puts=[found.put(new)])
+            return ArtifactDraft(puts=[found.put(new)])
 
         return outcome(await self._desk.change(ctx, "lists", "lists_update", plan))
 
@@ -178,8 +178,8 @@ class Lists:
             list: Its id or its name.
         """
 
-        async def plan(_: datetime) -> Draft:
-            return Draft(removals=[(await self._desk.list(ctx.owner, list)).removal])
+        async def plan(_: datetime) -> ArtifactDraft:
+            return ArtifactDraft(removals=[(await self._desk.list(ctx.owner, list)).removal])
 
         return outcome(await self._desk.change(ctx, "lists", "lists_delete", plan))
 
@@ -206,7 +206,7 @@ class Lists:
         return await history(self._desk, ctx.owner, "lists", about, limit)
 
 
-async def new_list(desk: Desk, owner: OwnerId, name: str, now: datetime) -> ItemList:
+async def new_list(desk: ArtifactRepository, owner: OwnerId, name: str, now: datetime) -> ItemList:
     called = title_of(name, "name")
     list_id = await desk.free_list_id(owner, called)
     return ItemList(id=list_id, name=called, created_at=now, updated_at=now)

@@ -8,15 +8,15 @@ from msgspec.structs import replace
 from retinue.agents.artifact import ArtifactId, Note, folded
 from retinue.errors import NotFoundError, UsageError
 from retinue.ids import new_id
-from retinue.messages import clean_text
-from retinue.plugins.artifacts.checking import LONGEST_CONTENT, bounded, tags_of, title_of
-from retinue.plugins.artifacts.desk import Desk, Draft
-from retinue.plugins.artifacts.opening import SHOWING, Opener, open_for
-from retinue.plugins.artifacts.showing import brief, check_page, outcome, shown
-from retinue.plugins.artifacts.undoing import history, undo
-from retinue.plugins.function import operation
+from retinue.plugins.artifacts.presentation import brief, check_page, outcome, shown
+from retinue.plugins.artifacts.repository import ArtifactDraft, ArtifactRepository
+from retinue.plugins.artifacts.show_operation import SHOWING, Opener, open_for
+from retinue.plugins.artifacts.undo import history, undo
+from retinue.plugins.artifacts.validation import LONGEST_CONTENT, bounded, tags_of, title_of
+from retinue.plugins.operation_function import operation
 from retinue.plugins.port import OperationContext
 from retinue.stores.artifact_port import Put, Search
+from retinue.text import clean_text
 
 READ, WRITE = ["notes.read"], ["notes.write"]
 _AROUND = 40  # characters shown on either side of what was found
@@ -25,7 +25,7 @@ _AROUND = 40  # characters shown on either side of what was found
 class Notes:
     """Operations on notes."""
 
-    def __init__(self, desk: Desk, opener: Opener) -> None:
+    def __init__(self, desk: ArtifactRepository, opener: Opener) -> None:
         self._desk = desk
         self._opener = opener
 
@@ -103,8 +103,8 @@ class Notes:
             tags: Its tags.
         """
 
-        async def plan(now: datetime) -> Draft:
-            return Draft(puts=[Put(artifact=_new(title, content, tags or [], now))])
+        async def plan(now: datetime) -> ArtifactDraft:
+            return ArtifactDraft(puts=[Put(artifact=_new(title, content, tags or [], now))])
 
         return outcome(await self._desk.change(ctx, "notes", "notes_create", plan))
 
@@ -120,18 +120,18 @@ class Notes:
             tags: All of its tags from now on; as they are if left out.
         """
 
-        async def plan(now: datetime) -> Draft:
+        async def plan(now: datetime) -> ArtifactDraft:
             try:
                 found = await self._desk.note(ctx.owner, note)
             except NotFoundError:
-                return Draft(puts=[Put(artifact=_new(note, content, tags or [], now))])
+                return ArtifactDraft(puts=[Put(artifact=_new(note, content, tags or [], now))])
             new = replace(
                 found.one,
                 content=bounded(content, LONGEST_CONTENT, "content"),
                 tags=found.one.tags if tags is None else tags_of(tags),
                 updated_at=now,
             )
-            return Draft(puts=[found.put(new)])
+            return ArtifactDraft(puts=[found.put(new)])
 
         return outcome(await self._desk.change(ctx, "notes", "notes_write", plan))
 
@@ -144,12 +144,12 @@ class Notes:
             content: What to add, in Markdown.
         """
 
-        async def plan(now: datetime) -> Draft:
+        async def plan(now: datetime) -> ArtifactDraft:
             found = await self._desk.note(ctx.owner, note)
             before = found.one.content
             gap = "\n" if before and not before.endswith("\n") else ""
             text = bounded(before + gap + content, LONGEST_CONTENT, "content")
-            return Draft(puts=[found.put(replace(found.one, content=text, updated_at=now))])
+            return ArtifactDraft(puts=[found.put(replace(found.one, content=text, updated_at=now))])
 
         return outcome(await self._desk.change(ctx, "notes", "notes_append", plan))
 
@@ -163,7 +163,7 @@ class Notes:
             new: What stands there from now on; empty takes the part away.
         """
 
-        async def plan(now: datetime) -> Draft:
+        async def plan(now: datetime) -> ArtifactDraft:
             found = await self._desk.note(ctx.owner, note)
             count = _occurrences(found.one.content, old)
             if count != 1:
@@ -176,7 +176,7 @@ class Notes:
             changed = replace(
                 found.one, content=bounded(text, LONGEST_CONTENT, "content"), updated_at=now
             )
-            return Draft(puts=[found.put(changed)])
+            return ArtifactDraft(puts=[found.put(changed)])
 
         return outcome(await self._desk.change(ctx, "notes", "notes_edit", plan))
 
@@ -198,7 +198,7 @@ class Notes:
             remove_tags: Tags to take away.
         """
 
-        async def plan(now: datetime) -> Draft:
+        async def plan(now: datetime) -> ArtifactDraft:
             found = await self._desk.note(ctx.owner, note)
             gone = set(tags_of(remove_tags or ()))
             tags = [*(one for one in found.one.tags if one not in gone), *(add_tags or ())]
@@ -208,7 +208,7 @@ class Notes:
                 tags=tags_of(tags),
                 updated_at=now,
             )
-            return Draft(puts=[found.put(new)])
+            return ArtifactDraft(puts=[found.put(new)])
 
         return outcome(await self._desk.change(ctx, "notes", "notes_update", plan))
 
@@ -220,8 +220,8 @@ class Notes:
             note: Its id or its title.
         """
 
-        async def plan(_: datetime) -> Draft:
-            return Draft(removals=[(await self._desk.note(ctx.owner, note)).removal])
+        async def plan(_: datetime) -> ArtifactDraft:
+            return ArtifactDraft(removals=[(await self._desk.note(ctx.owner, note)).removal])
 
         return outcome(await self._desk.change(ctx, "notes", "notes_delete", plan))
 

@@ -7,13 +7,13 @@ from msgspec.structs import replace
 
 from retinue.agents.artifact import ArtifactId, View
 from retinue.ids import new_id
-from retinue.plugins.artifacts.asking import answered_everywhere, check_query
-from retinue.plugins.artifacts.checking import title_of
-from retinue.plugins.artifacts.desk import Desk, Draft
-from retinue.plugins.artifacts.opening import SHOWING, Opener, open_for
-from retinue.plugins.artifacts.showing import outcome, shown
-from retinue.plugins.artifacts.undoing import history, undo
-from retinue.plugins.function import operation
+from retinue.plugins.artifacts.presentation import outcome, shown
+from retinue.plugins.artifacts.query_run import answered_everywhere, check_query
+from retinue.plugins.artifacts.repository import ArtifactDraft, ArtifactRepository
+from retinue.plugins.artifacts.show_operation import SHOWING, Opener, open_for
+from retinue.plugins.artifacts.undo import history, undo
+from retinue.plugins.artifacts.validation import title_of
+from retinue.plugins.operation_function import operation
 from retinue.plugins.port import OperationContext
 from retinue.stores.artifact_port import Put
 
@@ -24,7 +24,7 @@ ASK = [*READ, "lists.read", "notes.read"]
 class Views:
     """Operations on views."""
 
-    def __init__(self, desk: Desk, opener: Opener) -> None:
+    def __init__(self, desk: ArtifactRepository, opener: Opener) -> None:
         self._desk = desk
         self._opener = opener
 
@@ -105,7 +105,7 @@ class Views:
             query: Words, or conditions such as: completed = false AND due <= today ORDER BY due
         """
 
-        async def plan(now: datetime) -> Draft:
+        async def plan(now: datetime) -> ArtifactDraft:
             new = View(
                 id=ArtifactId(new_id("v")),
                 name=title_of(name, "name"),
@@ -113,7 +113,7 @@ class Views:
                 created_at=now,
                 updated_at=now,
             )
-            return Draft(puts=[Put(artifact=new)])
+            return ArtifactDraft(puts=[Put(artifact=new)])
 
         return outcome(await self._desk.change(ctx, "views", "views_create", plan))
 
@@ -129,7 +129,7 @@ class Views:
             query: A new query.
         """
 
-        async def plan(now: datetime) -> Draft:
+        async def plan(now: datetime) -> ArtifactDraft:
             found = await self._desk.view(ctx.owner, view)
             new = replace(
                 found.one,
@@ -137,7 +137,7 @@ class Views:
                 query=found.one.query if query is None else await self._checked(ctx, query),
                 updated_at=now,
             )
-            return Draft(puts=[found.put(new)])
+            return ArtifactDraft(puts=[found.put(new)])
 
         return outcome(await self._desk.change(ctx, "views", "views_update", plan))
 
@@ -149,8 +149,8 @@ class Views:
             view: Its id or its name.
         """
 
-        async def plan(_: datetime) -> Draft:
-            return Draft(removals=[(await self._desk.view(ctx.owner, view)).removal])
+        async def plan(_: datetime) -> ArtifactDraft:
+            return ArtifactDraft(removals=[(await self._desk.view(ctx.owner, view)).removal])
 
         return outcome(await self._desk.change(ctx, "views", "views_delete", plan))
 

@@ -15,19 +15,9 @@ from retinue.agents.descriptor import (
     UserDescriptor,
 )
 from retinue.engine.engine import AgentPatch, Engine
-from retinue.engine.families import Branch, ancestors_of, tree_of
+from retinue.engine.lineage.family_tree import Branch, ancestors_of, tree_of
 from retinue.errors import UsageError
-from retinue.server.endpoints import (
-    AnyEndpoint,
-    Call,
-    Endpoint,
-    Plain,
-    answer,
-    known_agent_id,
-    no_content,
-)
-from retinue.server.errors import too_large
-from retinue.server.places import (
+from retinue.server.descriptor_wire import (
     HeartbeatPlace,
     NewAgent,
     Place,
@@ -35,6 +25,16 @@ from retinue.server.places import (
     SystemPlace,
     UserPlace,
 )
+from retinue.server.endpoints import (
+    AnyEndpoint,
+    Endpoint,
+    Plain,
+    RouteCall,
+    answer,
+    known_agent_id,
+    no_content,
+)
+from retinue.server.error_responses import too_large
 from retinue.server.wire import (
     AgentChanges,
     AgentDetail,
@@ -130,7 +130,7 @@ def _descriptor(place: Place) -> Descriptor:
             return SwarmDescriptor(id=swarm, contact_agent_id=known_agent_id(contact))
 
 
-async def create(call: Call[Nothing, NewAgent]) -> Response:
+async def create(call: RouteCall[Nothing, NewAgent]) -> Response:
     body = call.body
     if body.definition is None and not isinstance(body.descriptor, _CONFIGURED):
         raise UsageError("field 'definition': is missing", details={"field": "definition"})
@@ -145,7 +145,7 @@ async def create(call: Call[Nothing, NewAgent]) -> Response:
     return answer(agent_detail(call.engine, agent), 201, {"Location": f"/api/agents/{agent.id}"})
 
 
-async def list_agents(call: Call[AgentsQuery, Nothing]) -> Response:
+async def list_agents(call: RouteCall[AgentsQuery, Nothing]) -> Response:
     query = call.query
     _check_cursor(query.cursor)
     page = await call.engine.store.agents(
@@ -167,7 +167,7 @@ async def read(call: Plain) -> Response:
     return answer(agent_detail(call.engine, agent))
 
 
-async def tree(call: Call[TreeQuery, Nothing]) -> Response:
+async def tree(call: RouteCall[TreeQuery, Nothing]) -> Response:
     engine = call.engine
     branch = await tree_of(engine.store, call.owner, call.agent_id, depth=call.query.depth)
     ancestors = await ancestors_of(engine.store, branch.agent)
@@ -179,7 +179,7 @@ async def tree(call: Call[TreeQuery, Nothing]) -> Response:
     )
 
 
-async def change(call: Call[Nothing, AgentChanges]) -> Response:
+async def change(call: RouteCall[Nothing, AgentChanges]) -> Response:
     body = call.body
     if isinstance(body.model, str):
         await call.engine.models.get(body.model)
@@ -198,12 +198,12 @@ async def delete(call: Plain) -> Response:
     return no_content()
 
 
-async def reset(call: Call[Nothing, ResetOrder]) -> Response:
+async def reset(call: RouteCall[Nothing, ResetOrder]) -> Response:
     await call.engine.reset(call.owner, call.agent_id, reason=call.body.reason)
     return answer(CommandAnswer(applied=True))
 
 
-async def terminate(call: Call[Nothing, TerminateOrder]) -> Response:
+async def terminate(call: RouteCall[Nothing, TerminateOrder]) -> Response:
     reason = " ".join(call.body.reason.split()) or "by its owner"
     ended = await call.engine.terminate(call.owner, call.agent_id, reason=reason)
     return answer(TerminateAnswer(applied=bool(ended), ended=list(ended)))
@@ -217,13 +217,13 @@ async def compact(call: Plain) -> Response:
     return answer(CommandAnswer(applied=await call.engine.compact(call.owner, call.agent_id)))
 
 
-async def switch_back(call: Call[Nothing, SwitchBackOrder]) -> Response:
+async def switch_back(call: RouteCall[Nothing, SwitchBackOrder]) -> Response:
     leaving = None if call.body.leaving is None else known_agent_id(call.body.leaving)
     applied = await call.engine.switch_back(call.owner, call.agent_id, leaving=leaving)
     return answer(CommandAnswer(applied=applied))
 
 
-async def tools(call: Call[ToolsQuery, Nothing]) -> Response:
+async def tools(call: RouteCall[ToolsQuery, Nothing]) -> Response:
     found = await call.engine.tools_of(call.owner, known_agent_id(call.query.agent))
     entries = [
         ToolEntry(

@@ -2,7 +2,7 @@
 
 from starlette.responses import Response
 
-from retinue.engine.prompting.viewing import ContextView
+from retinue.engine.prompting.context_view import ContextView
 from retinue.server.endpoints import AnyEndpoint, Endpoint, Plain, answer
 from retinue.server.wire import Nothing
 

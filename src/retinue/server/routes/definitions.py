@@ -5,8 +5,8 @@ from collections.abc import Iterable
 from starlette.responses import Response
 
 from retinue.definitions.definition import Definition
-from retinue.definitions.graph import graph_of, package_of
-from retinue.definitions.naming import is_private
+from retinue.definitions.definition_graph import graph_of, package_of
+from retinue.definitions.package_names import is_private
 from retinue.engine.engine import Engine
 from retinue.errors import NotFoundError
 from retinue.problems import LoadProblem
@@ -18,7 +18,7 @@ from retinue.server.definition_wire import (
     ProblemEntry,
     SideEntry,
 )
-from retinue.server.endpoints import AnyEndpoint, Call, Endpoint, Plain, answer
+from retinue.server.endpoints import AnyEndpoint, Endpoint, Plain, RouteCall, answer
 from retinue.server.wire import Nothing
 
 
@@ -48,9 +48,9 @@ def _default(engine: Engine) -> str:
         return ""
 
 
-async def definitions(call: Call[DefinitionsQuery, Nothing]) -> Response:
+async def definitions(call: RouteCall[DefinitionsQuery, Nothing]) -> Response:
     catalog = call.engine.catalog
-    await call.engine.following.everything(call.engine.toolbox)
+    await call.engine.reload.everything(call.engine.toolbox)
     default = _default(call.engine)
     found = catalog.everything() if call.query.private else catalog.definitions()
     entries = [_entry(definition, default) for definition in found]
@@ -60,7 +60,7 @@ async def definitions(call: Call[DefinitionsQuery, Nothing]) -> Response:
 
 async def graph(call: Plain) -> Response:
     catalog = call.engine.catalog
-    await call.engine.following.everything(call.engine.toolbox)
+    await call.engine.reload.everything(call.engine.toolbox)
     found = graph_of(catalog, catalog.definition(call.parameter("name")))
     files = found.files
     problems = [

@@ -11,23 +11,23 @@ from starlette.routing import WebSocketRoute
 from starlette.types import Receive, Scope, Send
 from starlette.websockets import WebSocket, WebSocketDisconnect
 
-from retinue.engine.feed import LaggedError
+from retinue.engine.feed.event_feed import LaggedError
 from retinue.errors import RetinueError
 from retinue.events import Event, encode_event
 from retinue.ids import AgentId, OwnerId
 from retinue.server.auth import Principal, unauthorized
-from retinue.server.decoding import decode_json, decode_query
 from retinue.server.endpoints import (
     PRINCIPAL,
     AnyEndpoint,
-    Call,
     Endpoint,
-    Services,
+    RouteCall,
+    RouteServices,
     known_agent_id,
 )
-from retinue.server.errors import error_response
-from retinue.server.live import cancelled, pump
+from retinue.server.error_responses import error_response
+from retinue.server.event_clients import cancelled, pump
 from retinue.server.panel_wire import PushedInventory, inventory_of
+from retinue.server.request_decoder import decode_json, decode_query
 from retinue.server.wire import EventsQuery, Nothing, Subscribe
 
 logger = logging.getLogger(__name__)
@@ -42,7 +42,9 @@ _GOODBYE_SECONDS = 1
 _CURSOR_DIGITS = 16
 
 
-async def _watched_agent(services: Services, owner: OwnerId, agent: str | None) -> AgentId | None:
+async def _watched_agent(
+    services: RouteServices, owner: OwnerId, agent: str | None
+) -> AgentId | None:
     """Take an agent id from outside; it must be one of the owner's."""
     if agent is None:
         return None
@@ -57,7 +59,7 @@ async def _watched_agent(services: Services, owner: OwnerId, agent: str | None) 
 class _Socket:
     """One WebSocket client; of its subscriptions the newest counts."""
 
-    def __init__(self, socket: WebSocket, services: Services, principal: Principal) -> None:
+    def __init__(self, socket: WebSocket, services: RouteServices, principal: Principal) -> None:
         self._socket = socket
         self._services = services
         self._principal = principal
@@ -159,7 +161,7 @@ def _kind(data: bytes) -> str:
 
 
 async def _first_subscription(
-    socket: WebSocket, services: Services, principal: Principal
+    socket: WebSocket, services: RouteServices, principal: Principal
 ) -> AsyncIterator[Event] | None:
     """Subscribe to what the address asks for, as with server-sent events; without, to nothing."""
     asked: bytes = socket.scope["query_string"]
@@ -170,7 +172,7 @@ async def _first_subscription(
     return services.engine.subscribe(principal.owner, after=query.after, agent_id=agent_id)
 
 
-def socket_route(services: Services) -> WebSocketRoute:
+def socket_route(services: RouteServices) -> WebSocketRoute:
     async def connect(socket: WebSocket) -> None:
         principal: Principal | None = socket.scope[PRINCIPAL]
         if principal is None:
@@ -193,7 +195,7 @@ class _Stream(Response):
 
     media_type = "text/event-stream"
 
-    def __init__(self, services: Services, session: str, events: AsyncIterator[Event]) -> None:
+    def __init__(self, services: RouteServices, session: str, events: AsyncIterator[Event]) -> None:
         super().__init__()
         del self.headers["content-length"]
         self._services = services
@@ -243,14 +245,14 @@ def _sse(event: Event) -> bytes:
     return head + b"data: " + encode_event(event) + b"\n\n"
 
 
-async def stream(call: Call[EventsQuery, Nothing]) -> Response:
+async def stream(call: RouteCall[EventsQuery, Nothing]) -> Response:
     agent_id = await _watched_agent(call.services, call.owner, call.query.agent)
     events = call.engine.subscribe(call.owner, after=_after(call), agent_id=agent_id)
     principal = call.principal
     return _Stream(call.services, principal.session if principal else "", events)
 
 
-def _after(call: Call[EventsQuery, Nothing]) -> int | None:
+def _after(call: RouteCall[EventsQuery, Nothing]) -> int | None:
     """Where to go on: what the browser saw last beats the address that it connects to again."""
     seen = call.request.headers.get("last-event-id", "")
     if seen.isdecimal() and len(seen) < _CURSOR_DIGITS:

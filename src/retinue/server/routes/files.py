@@ -6,12 +6,12 @@ from msgspec.structs import asdict
 from starlette.responses import Response, StreamingResponse
 
 from retinue.errors import NotFoundError, UsageError
-from retinue.messages import FileReference
+from retinue.records import FileReference
 from retinue.server.endpoints import (
     AnyEndpoint,
-    Call,
     Endpoint,
     Plain,
+    RouteCall,
     answer,
     no_content,
     read_body,
@@ -27,7 +27,7 @@ DOWNLOAD_HEADERS = {
 """What an agent wrote must never run in the app's origin."""
 
 
-async def _tree(call: Call[FilesQuery, Nothing] | Plain) -> ServedFiles:
+async def _tree(call: RouteCall[FilesQuery, Nothing] | Plain) -> ServedFiles:
     """Give the tree of an agent that is the caller's; the trees themselves know no owners."""
     agent_id = call.agent_id
     await call.engine.store.agent(call.owner, agent_id)
@@ -41,7 +41,7 @@ def _path(call: Plain) -> str:
     return "/" + path
 
 
-async def list_files(call: Call[FilesQuery, Nothing]) -> Response:
+async def list_files(call: RouteCall[FilesQuery, Nothing]) -> Response:
     tree = await _tree(call)
     return await _listing(tree, call.query.path, recursive=call.query.recursive)
 

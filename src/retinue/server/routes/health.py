@@ -4,7 +4,7 @@ from starlette.responses import Response
 
 from retinue import __version__
 from retinue.server.endpoints import AnyEndpoint, Endpoint, Plain, answer
-from retinue.server.errors import RETRY_SECONDS
+from retinue.server.error_responses import RETRY_SECONDS
 from retinue.server.wire import Health, Nothing, StoreHealth
 
 

@@ -7,13 +7,13 @@ from starlette.responses import Response
 
 from retinue.errors import UsageError
 from retinue.ids import AgentId, OwnerId
-from retinue.messages import AnyRecord, encode_record
-from retinue.server.endpoints import AnyEndpoint, Call, Endpoint, answer
+from retinue.records import AnyRecord, encode_record
+from retinue.server.endpoints import AnyEndpoint, Endpoint, RouteCall, answer
 from retinue.server.wire import HistoryPage, HistoryQuery, Nothing
 from retinue.stores.port import Store
 
 
-async def history(call: Call[HistoryQuery, Nothing]) -> Response:
+async def history(call: RouteCall[HistoryQuery, Nothing]) -> Response:
     query, store, owner, agent_id = call.query, call.engine.store, call.owner, call.agent_id
     if query.before is None:
         after, limit = query.after or 0, query.limit

@@ -5,11 +5,11 @@ from starlette.responses import Response
 
 from retinue.errors import RefusedError, UsageError
 from retinue.server.auth import SESSION_SECONDS, client_address
-from retinue.server.endpoints import AnyEndpoint, Call, Endpoint, Plain, answer, no_content
+from retinue.server.endpoints import AnyEndpoint, Endpoint, Plain, RouteCall, answer, no_content
 from retinue.server.wire import LoggedIn, Login, LoginCode, Nothing
 
 
-async def login(call: Call[Nothing, Login]) -> Response:
+async def login(call: RouteCall[Nothing, Login]) -> Response:
     code, token = call.body.code, call.body.token
     if (code is UNSET) == (token is UNSET):
         raise UsageError("give either 'code' or 'token'", details={"field": "code"})

@@ -9,14 +9,14 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from retinue.agents.inbox import Sender
-from retinue.engine.outcomes import Outcome
-from retinue.engine.views import item_view, wait_view
+from retinue.engine.feed.agent_views import item_view, wait_view
+from retinue.engine.feed.outcomes import Outcome
 from retinue.errors import NotFoundError, RetinueError, UsageError
 from retinue.ids import ItemId
-from retinue.messages import FileReference
-from retinue.server.endpoints import AnyEndpoint, Call, Endpoint, Plain, answer
-from retinue.server.errors import too_large
-from retinue.server.live import cancelled
+from retinue.records import FileReference
+from retinue.server.endpoints import AnyEndpoint, Endpoint, Plain, RouteCall, answer
+from retinue.server.error_responses import too_large
+from retinue.server.event_clients import cancelled
 from retinue.server.wire import (
     Admission,
     CommandAnswer,
@@ -31,7 +31,7 @@ _ITEM_ID = re.compile(r"m[0-9a-z]{8,64}")
 _CONNECTOR = {"token": "http", "browser": "web"}
 
 
-async def post(call: Call[Nothing, NewMessage]) -> Response:
+async def post(call: RouteCall[Nothing, NewMessage]) -> Response:
     body, agent_id = call.body, call.agent_id
     _check_content(body, call.services.options.message_chars)
     files = await _attached(call) if body.attachments else ()
@@ -67,13 +67,13 @@ def _check_content(body: NewMessage, limit: int) -> None:
         )
 
 
-def _sender(call: Call[Nothing, NewMessage]) -> Sender:
+def _sender(call: RouteCall[Nothing, NewMessage]) -> Sender:
     principal = call.principal
     connector = _CONNECTOR[principal.via] if principal else ""
     return Sender(type="user", id=call.owner, connector=connector)
 
 
-async def _attached(call: Call[Nothing, NewMessage]) -> Sequence[FileReference]:
+async def _attached(call: RouteCall[Nothing, NewMessage]) -> Sequence[FileReference]:
     """Look the attachments up in the agent's own tree."""
     await call.engine.store.agent(call.owner, call.agent_id)
     tree = call.engine.tree(call.agent_id)
@@ -109,7 +109,7 @@ def _item_id(text: str) -> ItemId:
     return ItemId(text)
 
 
-async def read(call: Call[WaitQuery, Nothing]) -> Response:
+async def read(call: RouteCall[WaitQuery, Nothing]) -> Response:
     """Answer with the message's fate, once it is final or the time is up."""
     item_id = _item_id(call.parameter("message_id"))
     if call.query.wait > 0:
@@ -130,7 +130,7 @@ async def withdraw(call: Plain) -> Response:
     return answer(CommandAnswer(applied=await call.engine.withdraw(call.owner, item_id)))
 
 
-async def _waited(call: Call[WaitQuery, Nothing], item_id: ItemId, wait: float) -> Outcome:
+async def _waited(call: RouteCall[WaitQuery, Nothing], item_id: ItemId, wait: float) -> Outcome:
     """Wait for a final fate, unless the client goes away or the server does."""
     live = call.services.live
     leave = live.join()

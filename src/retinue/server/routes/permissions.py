@@ -4,20 +4,20 @@ import msgspec
 from starlette.responses import Response
 
 from retinue.agents.request import Request
-from retinue.engine.request_views import request_view
+from retinue.engine.feed.request_views import request_view
 from retinue.ids import RequestId
 from retinue.server.endpoints import (
     AnyEndpoint,
-    Call,
     Endpoint,
     Plain,
+    RouteCall,
     answer,
     known_agent_id,
 )
 from retinue.server.wire import Nothing, RequestEntry, RequestList, RequestsQuery, Verdict
 
 
-async def list_requests(call: Call[RequestsQuery, Nothing]) -> Response:
+async def list_requests(call: RouteCall[RequestsQuery, Nothing]) -> Response:
     query = call.query
     agent_id = None
     if query.agent is not None:
@@ -44,7 +44,7 @@ async def read(call: Plain) -> Response:
     return answer(entry_of(await call.engine.store.requests.get(call.owner, request_id)))
 
 
-async def decide(call: Call[Nothing, Verdict]) -> Response:
+async def decide(call: RouteCall[Nothing, Verdict]) -> Response:
     body = call.body
     decided = await call.engine.requests.decide(
         call.owner,

@@ -2,9 +2,9 @@
 
 from starlette.responses import Response
 
-from retinue.engine.operations import Caller
+from retinue.engine.calls.plugin_calls import Caller
 from retinue.plugins.port import Operation, Plugin
-from retinue.server.endpoints import AnyEndpoint, Call, Endpoint, Plain, answer, known_agent_id
+from retinue.server.endpoints import AnyEndpoint, Endpoint, Plain, RouteCall, answer, known_agent_id
 from retinue.server.plugin_wire import (
     OperationCall,
     OperationEntry,
@@ -27,7 +27,7 @@ async def plugins(call: Plain) -> Response:
     )
 
 
-async def operate(call: Call[Nothing, OperationCall]) -> Response:
+async def operate(call: RouteCall[Nothing, OperationCall]) -> Response:
     body = call.body
     agent_id = None if body.agent_id is None else known_agent_id(body.agent_id)
     result = await call.engine.operations.call(

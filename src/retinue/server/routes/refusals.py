@@ -8,7 +8,7 @@ from msgspec import Meta
 from starlette.responses import Response
 
 from retinue.ids import AgentId
-from retinue.server.endpoints import AnyEndpoint, Call, Endpoint, answer
+from retinue.server.endpoints import AnyEndpoint, Endpoint, RouteCall, answer
 from retinue.server.wire import Answer, Asked, Nothing
 from retinue.stores.port import AuditEntry
 
@@ -42,7 +42,7 @@ class RefusalList(Answer, frozen=True, kw_only=True):
     has_more: bool
 
 
-async def refusals(call: Call[RefusalQuery, Nothing]) -> Response:
+async def refusals(call: RouteCall[RefusalQuery, Nothing]) -> Response:
     query = call.query
     found = await call.engine.store.audited(
         call.owner, list(_ACTIONS), before=query.before, limit=query.limit + 1

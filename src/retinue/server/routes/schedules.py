@@ -4,8 +4,8 @@ from msgspec import UNSET, UnsetType
 from starlette.responses import Response
 
 from retinue.agents.watch import Watch
-from retinue.engine.scheduling.schedules import NewSchedule, ScheduleChanges
-from retinue.engine.scheduling.views import (
+from retinue.engine.scheduling.schedule_service import NewSchedule, ScheduleChanges
+from retinue.engine.scheduling.schedule_views import (
     heartbeat_view,
     run_views,
     schedule_view,
@@ -17,9 +17,9 @@ from retinue.ids import LOCAL_OWNER, AgentId, ScheduleId
 from retinue.server import wire
 from retinue.server.endpoints import (
     AnyEndpoint,
-    Call,
     Endpoint,
     Plain,
+    RouteCall,
     answer,
     known_agent_id,
     no_content,
@@ -39,7 +39,7 @@ async def list_schedules(call: Plain) -> Response:
     return answer(wire.ScheduleList(schedules=views, timezone=schedules.timezone))
 
 
-async def create(call: Call[Nothing, wire.NewSchedule]) -> Response:
+async def create(call: RouteCall[Nothing, wire.NewSchedule]) -> Response:
     body = call.body
     new = NewSchedule(
         title=body.title,
@@ -69,7 +69,7 @@ def _known(agent: str | UnsetType | None) -> AgentId | UnsetType | None:
     return agent if agent is None or isinstance(agent, UnsetType) else known_agent_id(agent)
 
 
-async def change(call: Call[Nothing, wire.ScheduleChanges]) -> Response:
+async def change(call: RouteCall[Nothing, wire.ScheduleChanges]) -> Response:
     body = call.body
     name = ScheduleId(call.parameter("schedule_id"))
     changes = ScheduleChanges(
@@ -109,13 +109,13 @@ async def run(call: Plain) -> Response:
     )
 
 
-async def runs(call: Call[wire.RunsQuery, Nothing]) -> Response:
+async def runs(call: RouteCall[wire.RunsQuery, Nothing]) -> Response:
     name = ScheduleId(call.parameter("schedule_id"))
     found = await run_views(call.engine.schedules, call.owner, name, limit=call.query.limit)
     return answer(wire.RunList(runs=found))
 
 
-def _require_operator(call: Call[Nothing, wire.HeartbeatOrder] | Plain) -> None:
+def _require_operator(call: RouteCall[Nothing, wire.HeartbeatOrder] | Plain) -> None:
     """Files are the operator's, and so is the heartbeat that they make."""
     if call.owner != LOCAL_OWNER:
         raise NotFoundError("there is no heartbeat for you")
@@ -126,7 +126,7 @@ async def heartbeat(call: Plain) -> Response:
     return answer(await heartbeat_view(call.engine.heartbeat, call.engine.schedules))
 
 
-async def run_heartbeat(call: Call[Nothing, wire.HeartbeatOrder]) -> Response:
+async def run_heartbeat(call: RouteCall[Nothing, wire.HeartbeatOrder]) -> Response:
     _require_operator(call)
     receipt = await call.engine.heartbeat.run_now(call.body.tasks)
     return answer(

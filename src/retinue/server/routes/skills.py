@@ -10,7 +10,7 @@ from retinue.server.wire import Nothing
 
 async def skills(call: Plain) -> Response:
     engine = call.engine
-    await engine.following.everything(engine.toolbox)
+    await engine.reload.everything(engine.toolbox)
     return answer(
         SkillList(
             skills=list(engine.skills.known()),

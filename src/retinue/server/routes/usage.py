@@ -6,9 +6,9 @@ from msgspec import field
 from starlette.responses import Response
 
 from retinue.agents.usage import UsageKey, UsageReport
-from retinue.engine.usage import UsageDesk
+from retinue.engine.feed.usage_summary import UsageSummaries
 from retinue.errors import UsageError
-from retinue.server.endpoints import AnyEndpoint, Call, Endpoint, answer
+from retinue.server.endpoints import AnyEndpoint, Endpoint, RouteCall, answer
 from retinue.server.wire import Asked, Nothing
 
 
@@ -20,11 +20,11 @@ class UsageQuery(Asked, frozen=True, kw_only=True):
     by: UsageKey = "day"
 
 
-async def usage(call: Call[UsageQuery, Nothing]) -> Response:
+async def usage(call: RouteCall[UsageQuery, Nothing]) -> Response:
     query, engine = call.query, call.engine
     if query.first is not None and query.last is not None and query.first > query.last:
         raise UsageError("from: it is after `to`")
-    desk = UsageDesk(engine.store, engine.settings, engine.catalog)
+    desk = UsageSummaries(engine.store, engine.settings, engine.catalog)
     return answer(await desk.report(call.owner, query.by, first=query.first, last=query.last))
 
 

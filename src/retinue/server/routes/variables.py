@@ -5,9 +5,9 @@ from collections.abc import Sequence
 import msgspec
 from starlette.responses import Response
 
-from retinue.engine.variable_office import VariableView
+from retinue.engine.subagents.variable_service import VariableView
 from retinue.ids import RequestId
-from retinue.server.endpoints import AnyEndpoint, Call, Endpoint, Plain, answer, no_content
+from retinue.server.endpoints import AnyEndpoint, Endpoint, Plain, RouteCall, answer, no_content
 from retinue.server.variable_wire import (
     NewValue,
     Provided,
@@ -28,7 +28,7 @@ async def list_account(call: Plain) -> Response:
     return _listed(await call.engine.variables.of_account(call.owner))
 
 
-async def set_account(call: Call[Nothing, NewValue]) -> Response:
+async def set_account(call: RouteCall[Nothing, NewValue]) -> Response:
     await call.engine.variables.set_account(call.owner, call.parameter("name"), call.body.value)
     return no_content()
 
@@ -42,7 +42,7 @@ async def list_agent(call: Plain) -> Response:
     return _listed(await call.engine.variables.of_agent(call.owner, call.agent_id))
 
 
-async def set_agent(call: Call[Nothing, NewValue]) -> Response:
+async def set_agent(call: RouteCall[Nothing, NewValue]) -> Response:
     values = {call.parameter("name"): call.body.value}
     await call.engine.variables.set_agent(call.owner, call.agent_id, values)
     return no_content()
@@ -60,7 +60,7 @@ async def wanted(call: Plain) -> Response:
     return answer(VariablesWanted(**msgspec.structs.asdict(found)))
 
 
-async def provide(call: Call[Nothing, Provided]) -> Response:
+async def provide(call: RouteCall[Nothing, Provided]) -> Response:
     request_id = RequestId(call.parameter("request_id"))
     child = await call.engine.variables.provide(
         call.owner, call.agent_id, request_id, call.body.env, by=call.decider

@@ -3,9 +3,9 @@
 import msgspec
 from starlette.responses import Response
 
-from retinue.engine.windows import LEASE_SECONDS
+from retinue.engine.panels.windows import LEASE_SECONDS
 from retinue.errors import NotFoundError, UsageError
-from retinue.server.endpoints import AnyEndpoint, Call, Endpoint, Plain, answer, no_content
+from retinue.server.endpoints import AnyEndpoint, Endpoint, Plain, RouteCall, answer, no_content
 from retinue.server.panel_wire import (
     Lease,
     PanelInventory,
@@ -32,7 +32,7 @@ async def list_windows(call: Plain) -> Response:
     return answer(WindowList(windows=entries))
 
 
-async def show(call: Call[Nothing, PanelInventory]) -> Response:
+async def show(call: RouteCall[Nothing, PanelInventory]) -> Response:
     window_id = _window_id(call.parameter("window_id"))
     call.engine.windows.show(call.owner, window_id, inventory_of(call.body))
     return answer(Lease(lease_seconds=LEASE_SECONDS))

@@ -20,12 +20,15 @@ from msgspec import Struct
 
 from retinue.errors import ConflictError, NotFoundError, RetinueError, UsageError
 from retinue.ids import AgentId, OwnerId, is_agent_id
+from retinue.stores.agent_export import StoredAgent, WholeStore
+from retinue.stores.file_trees import LARGEST_FILE, parts_of
 from retinue.stores.folders.archived_artifacts import (
     ARTIFACT_MEMBER,
     checked_artifacts,
     encode_artifacts,
 )
 from retinue.stores.folders.archived_schedules import checked_schedules
+from retinue.stores.folders.atomic_files import sync_file_system
 from retinue.stores.folders.layout import (
     DESCRIPTOR,
     FILES,
@@ -35,11 +38,8 @@ from retinue.stores.folders.layout import (
     parse_folder,
     state_file,
 )
-from retinue.stores.folders.removing import remove_folder
-from retinue.stores.folders.replacing import sync_file_system
+from retinue.stores.folders.removal import remove_folder
 from retinue.stores.folders.schedule_file import SCHEDULES, encode_schedules
-from retinue.stores.trees import LARGEST_FILE, parts_of
-from retinue.stores.whole import StoredAgent, WholeStore
 
 _MANIFEST = "manifest.json"
 _LARGEST_PART = 1 << 30
@@ -54,7 +54,7 @@ Keep = Callable[[AgentId, str, bytes], None]
 """What is done with a file of an agent: its path in the tree, and its content."""
 
 
-class Manifest(Struct, kw_only=True, rename="camel"):
+class ArchiveManifest(Struct, kw_only=True, rename="camel"):
     """What an archive holds."""
 
     agents: list[str]
@@ -74,7 +74,7 @@ def _export(path: Path, store: WholeStore, data_dir: Path, agent_ids: Sequence[A
     try:
         descriptor = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
         with os.fdopen(descriptor, "wb") as raw, tarfile.open(fileobj=raw, mode="w:gz") as archive:
-            _add(archive, _MANIFEST, msgspec.json.encode(Manifest(agents=list(agent_ids))))
+            _add(archive, _MANIFEST, msgspec.json.encode(ArchiveManifest(agents=list(agent_ids))))
             if set(reader.ids()) <= set(agent_ids):
                 _add(archive, SCHEDULES, encode_schedules(reader.schedules()))
                 _add(archive, ARTIFACT_MEMBER, encode_artifacts(reader.artifacts))

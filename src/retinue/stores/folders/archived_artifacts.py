@@ -9,10 +9,10 @@ from msgspec.structs import replace
 from retinue.agents.artifact import kind_of, name_of
 from retinue.errors import ConflictError, UsageError
 from retinue.ids import OwnerId
+from retinue.stores.agent_export import ArtifactReader
 from retinue.stores.artifact_port import ArtifactStore, KeptArtifacts
 from retinue.stores.folders.archived_schedules import read_beginning
 from retinue.stores.folders.artifact_layout import KEPT_CHANGES, is_file_id
-from retinue.stores.whole import ArtifactReader
 
 ARTIFACT_MEMBER = "artifacts.json"
 

@@ -8,6 +8,7 @@ import msgspec
 
 from retinue.agents.artifact import ArtifactId, ItemList, ListItem, Note, kind_of
 from retinue.ids import OwnerId
+from retinue.stores.agent_export import ArtifactReader
 from retinue.stores.artifact_port import ArtifactChange
 from retinue.stores.folders.artifact_layout import (
     ARTIFACTS,
@@ -21,9 +22,8 @@ from retinue.stores.folders.artifact_layout import (
     owner_folder,
     view_file,
 )
+from retinue.stores.folders.atomic_files import replace_file, sync_paths
 from retinue.stores.folders.lines import append
-from retinue.stores.folders.replacing import replace_file, sync_paths
-from retinue.stores.whole import ArtifactReader
 
 _PAGE = 200
 _REACHED = "mirror.json"

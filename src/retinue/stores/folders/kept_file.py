@@ -3,8 +3,8 @@
 from collections.abc import Callable
 from pathlib import Path
 
-from retinue.stores.folders.replacing import replace_file
-from retinue.stores.whole import WholeReader
+from retinue.stores.agent_export import WholeReader
+from retinue.stores.folders.atomic_files import replace_file
 
 
 class KeptFile:

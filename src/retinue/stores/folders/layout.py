@@ -18,8 +18,8 @@ from retinue.agents.request import Request
 from retinue.agents.state import Lifecycle, decode_state
 from retinue.errors import StoreDamagedError, UsageError
 from retinue.ids import AgentId, OwnerId, is_agent_id
+from retinue.stores.agent_export import EndedItem, HeldItem, StoredAgent
 from retinue.stores.port import NewDelivery
-from retinue.stores.whole import EndedItem, HeldItem, StoredAgent
 
 AGENTS = "agents"
 DESCRIPTOR = "descriptor.json"

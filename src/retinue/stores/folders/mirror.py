@@ -21,8 +21,17 @@ import msgspec
 
 from retinue.failpoints import reach
 from retinue.ids import AgentId, OwnerId
+from retinue.repeated_log import RepeatedLog
+from retinue.stores.agent_export import StoredAgent, WholeReader
 from retinue.stores.folders.artifact_files import ArtifactFiles
-from retinue.stores.folders.fates import settle
+from retinue.stores.folders.atomic_files import (
+    put_in_place,
+    spare_of,
+    sync_file_system,
+    sync_paths,
+    write_spare,
+)
+from retinue.stores.folders.fate_log import settle
 from retinue.stores.folders.layout import (
     AGENTS,
     DESCRIPTOR,
@@ -33,21 +42,12 @@ from retinue.stores.folders.layout import (
     state_file,
 )
 from retinue.stores.folders.lines import append, repair_tail
-from retinue.stores.folders.removing import remove_folder
-from retinue.stores.folders.replacing import (
-    put_in_place,
-    spare_of,
-    sync_file_system,
-    sync_paths,
-    write_spare,
-)
+from retinue.stores.folders.removal import remove_folder
 from retinue.stores.folders.schedule_file import schedule_file
 from retinue.stores.folders.variable_file import variable_file
 from retinue.stores.port import NOBODY, Change
 from retinue.stores.schedule_port import ScheduleStore
 from retinue.stores.variable_port import VariableStore
-from retinue.stores.whole import StoredAgent, WholeReader
-from retinue.troubles import Trouble
 
 logger = logging.getLogger(__name__)
 
@@ -134,7 +134,7 @@ class Mirror:
         self._durable = 0  # the cursor up to which a power cut costs nothing
         self._is_settled = True  # what was put in place last is durable
         self._problem = ""
-        self._trouble = Trouble(
+        self._trouble = RepeatedLog(
             logger,
             "the agents' folders are behind the store",
             over="the agents' folders follow the store again",

@@ -4,7 +4,7 @@ import asyncio
 from collections.abc import Awaitable, Callable
 from typing import Any, Generic, NamedTuple, Protocol, TypeVar
 
-from retinue.stores.sqlite.operations import Operation
+from retinue.stores.sqlite.write_operations import WriteOperation
 
 T = TypeVar("T")
 NewsT = TypeVar("NewsT")
@@ -20,7 +20,7 @@ class Access(NamedTuple):
     """The store's one writer and its readers."""
 
     future: "Callable[[], asyncio.Future[Any]]"
-    write: Callable[[Operation], Awaitable[Any]]
+    write: Callable[[WriteOperation], Awaitable[Any]]
     read: Read
 
 

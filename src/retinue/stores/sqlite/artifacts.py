@@ -21,11 +21,11 @@ from retinue.stores.artifact_port import (
     StoredArtifact,
 )
 from retinue.stores.sqlite.access import Access
-from retinue.stores.sqlite.artifact_writing import artifact_of, change_of
-from retinue.stores.sqlite.files import store_error
-from retinue.stores.sqlite.operations import ChangeArtifacts, RestoreArtifacts
+from retinue.stores.sqlite.artifact_writes import artifact_of, change_of
+from retinue.stores.sqlite.database_file import store_error
 from retinue.stores.sqlite.queries import READING, WRITING
 from retinue.stores.sqlite.rows import Row
+from retinue.stores.sqlite.write_operations import ChangeArtifacts, RestoreArtifacts
 
 _INDEX_VERSION = "1"
 _ALL = -1  # as SQLite writes it, where there is a limit

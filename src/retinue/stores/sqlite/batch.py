@@ -12,8 +12,8 @@ from retinue.ids import OwnerId
 from retinue.stores.port import AuditLine
 from retinue.stores.sqlite.queries import WRITING
 from retinue.stores.sqlite.rows import microseconds
-from retinue.stores.sqlite.tally import Tally, restored
-from retinue.stores.sqlite.warm import Entry
+from retinue.stores.sqlite.tally import UsageTally, restored
+from retinue.stores.sqlite.writer_cache import CachedAgent
 
 _encode = msgspec.json.encode
 
@@ -48,14 +48,14 @@ class Batch:
 
     def __init__(self) -> None:
         self.agents: list[tuple[Any, ...]] = []
-        self.states: dict[int, Entry] = {}  # only the state changed
-        self.details: dict[int, Entry] = {}  # the state and what is indexed
+        self.states: dict[int, CachedAgent] = {}  # only the state changed
+        self.details: dict[int, CachedAgent] = {}  # the state and what is indexed
         self.records: list[tuple[int, int, int, int]] = []
         self.items: list[tuple[Any, ...]] = []
         self.fates: dict[int, tuple[Any, ...]] = {}  # by item
         self.changes: list[tuple[Any, ...]] = []
         self.deliveries: list[tuple[Any, ...]] = []
-        self.usage = Tally()
+        self.usage = UsageTally()
         self.bodies = Bodies()  # of records and items
         self.audit: list[tuple[Any, ...]] = []
         self.offsets: dict[str, str] = {}
@@ -63,13 +63,13 @@ class Batch:
         self.renamed: list[tuple[int, str]] = []  # agents that gave their identity free
         self.statements: list[tuple[str, Any]] = []
 
-    def note(self, entry: Entry, at: datetime, lines: Iterable[AuditLine]) -> None:
+    def note(self, entry: CachedAgent, at: datetime, lines: Iterable[AuditLine]) -> None:
         """Write something down that a security review would ask about."""
         for line in lines:
             detail = _encode(line.detail).decode()
             self.audit.append((entry.id, entry.owner, microseconds(at), line.action, detail))
 
-    def restore_usage(self, entry: Entry, history: Sequence[bytes]) -> None:
+    def restore_usage(self, entry: CachedAgent, history: Sequence[bytes]) -> None:
         """Count what an agent's history tells of, unless it is counted already."""
         tally = restored(entry, history)
         if tally:
@@ -78,7 +78,7 @@ class Batch:
     def add_item(
         self,
         number: int,
-        entry: Entry,
+        entry: CachedAgent,
         item: Item,
         body: bytes,
         key: tuple[OwnerId, str | None, str],

@@ -4,8 +4,8 @@ import sqlite3
 import threading
 from pathlib import Path
 
-from retinue.stores.sqlite.files import connect
-from retinue.stores.sqlite.operations import Checkpoint
+from retinue.stores.sqlite.database_file import connect
+from retinue.stores.sqlite.write_operations import Checkpoint
 from retinue.stores.sqlite.writer import Writer
 
 _PAUSE_SECONDS = 0.5

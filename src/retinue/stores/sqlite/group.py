@@ -12,7 +12,8 @@ from retinue.agents.request import Request
 from retinue.agents.state import encode_state
 from retinue.errors import ConflictError
 from retinue.ids import AgentId, OwnerId
-from retinue.messages import StartRecord, clean_text, encode_record
+from retinue.records import StartRecord, encode_record
+from retinue.stores.agent_export import StoredAgent
 from retinue.stores.artifact_port import Changed, NewChange, news_of
 from retinue.stores.port import (
     NOBODY,
@@ -27,20 +28,24 @@ from retinue.stores.port import (
     Post,
     Receipt,
 )
-from retinue.stores.sqlite.artifact_writing import KnownArtifacts
+from retinue.stores.sqlite.agent_changes import AgentChange, Claimed, Counters, changes_of
+from retinue.stores.sqlite.artifact_writes import KnownArtifacts
 from retinue.stores.sqlite.batch import Batch
-from retinue.stores.sqlite.checking import Checks, Claims, KnownKeys
-from retinue.stores.sqlite.drafts import Claimed, Counters, Draft, changes_of
-from retinue.stores.sqlite.operations import (
+from retinue.stores.sqlite.descriptor_change import redescribed
+from retinue.stores.sqlite.preconditions import Checks, Claims, KnownKeys
+from retinue.stores.sqlite.requests import KnownRequests, item_of_decision
+from retinue.stores.sqlite.restore import Restored
+from retinue.stores.sqlite.rows import microseconds
+from retinue.stores.sqlite.schedules import KnownSchedules
+from retinue.stores.sqlite.write_operations import (
     Admit,
     Apply,
     ChangeArtifacts,
     Claim,
     Create,
-    Delete,
+    DeleteAgent,
     Execute,
     Fire,
-    Operation,
     Restore,
     RestoreArtifacts,
     RestoreSchedules,
@@ -48,14 +53,10 @@ from retinue.stores.sqlite.operations import (
     SetAside,
     SettleRequest,
     SkipTo,
+    WriteOperation,
 )
-from retinue.stores.sqlite.redescribing import redescribed
-from retinue.stores.sqlite.requests import KnownRequests, item_of_decision
-from retinue.stores.sqlite.restoring import Restored
-from retinue.stores.sqlite.rows import microseconds
-from retinue.stores.sqlite.schedules import KnownSchedules
-from retinue.stores.sqlite.warm import Entry, OpenItem, WarmAgents, details_differ
-from retinue.stores.whole import StoredAgent
+from retinue.stores.sqlite.writer_cache import CachedAgent, OpenItem, WriterCache, details_differ
+from retinue.text import clean_text
 
 _encode = msgspec.json.encode
 
@@ -68,7 +69,7 @@ class Group:
 
     def __init__(
         self,
-        warm: WarmAgents,
+        warm: WriterCache,
         counters: Counters,
         keys: KnownKeys,
         schedules: KnownSchedules,
@@ -84,10 +85,10 @@ class Group:
         self._counters = counters
         self._keys = keys
         self._checks = Checks(warm, keys, requests)
-        self._changes: list[tuple[int, Draft]] = []
+        self._changes: list[tuple[int, AgentChange]] = []
         self._apart: list[Change] = []  # of no agent that is there
 
-    def run(self, operation: Operation) -> object:
+    def run(self, operation: WriteOperation) -> object:
         """Do one operation in memory; an error means that it changed nothing."""
         match operation:
             case Apply():
@@ -98,7 +99,7 @@ class Group:
                 return self._create(operation.new)
             case Claim():
                 return self._claim(operation.agent_id)
-            case Delete():
+            case DeleteAgent():
                 return self._delete(operation.owner, operation.agent_id)
             case Restore():
                 return self._restore(operation.stored)
@@ -109,7 +110,7 @@ class Group:
             case _:
                 return self._run_rare(operation)
 
-    def _run_rare(self, operation: Operation) -> object:
+    def _run_rare(self, operation: WriteOperation) -> object:
         match operation:
             case SetAside():
                 self._set_aside(operation)
@@ -143,7 +144,7 @@ class Group:
     def _admit(self, operation: Admit) -> Receipt:
         post = operation.post
         self._checks.post(post, {}, set())
-        drafts: dict[int, Draft] = {}
+        drafts: dict[int, AgentChange] = {}
         receipt = self._post(post, operation.body, drafts)
         for draft in drafts.values():
             self._announce(draft)
@@ -166,7 +167,7 @@ class Group:
         taken = self._checks.taken(posts)
         for post, _ in taken:
             self._checks.post(post, keys, set())
-        drafts: dict[int, Draft] = {}
+        drafts: dict[int, AgentChange] = {}
         receipts = [self._post(post, body, drafts) for post, body in taken]
         for draft in drafts.values():
             self._announce(draft)
@@ -178,7 +179,7 @@ class Group:
         entry = self._checks.existing(request.agent_id, decision.owner)
         if entry.lifecycle != "active":
             raise ConflictError("the agent that asked has ended; nothing was changed")
-        draft = Draft(entry)
+        draft = AgentChange(entry)
         new = item_of_decision(decision)
         draft.items.append(self._new_item(entry, new, entry.owner, operation.body))
         draft.numbers.append(self._counters.item)
@@ -192,7 +193,7 @@ class Group:
 
     def _create(self, new: NewAgent) -> tuple[Agent, bool]:
         self._checks.new_agent(new)
-        drafts: dict[int, Draft] = {}
+        drafts: dict[int, AgentChange] = {}
         entry, is_new = self._find_or_create(new, drafts)
         for draft in drafts.values():
             self._announce(draft)
@@ -208,7 +209,7 @@ class Group:
         commit = operation.commit
         entry = self._checks.existing(commit.agent_id)
         self._checks.commit(entry, commit)
-        draft = Draft(entry)
+        draft = AgentChange(entry)
         receipts: list[Receipt] = []
         if commit.begins is not None and operation.begun is not None:
             receipts.append(self._begin(draft, commit.begins, operation.begun))
@@ -235,7 +236,7 @@ class Group:
         if commit.requests or commit.voids:
             self._ask(draft, commit)
         for other in redescribed(self._warm, self.batch, commit):
-            self._announce(Draft(other))
+            self._announce(AgentChange(other))
         if commit.deliveries:
             self._deliver(entry, commit)
         self.batch.note(entry, commit.at, commit.audit)
@@ -261,7 +262,7 @@ class Group:
             raise ConflictError(f"another agent has the identity of {stored.id!r} already")
         self._checks.new_agent(new)
         entry = self._insert(new, restored.identity, stored.descriptor, stored.state)
-        draft = Draft(entry)
+        draft = AgentChange(entry)
         entry.lifecycle = stored.lifecycle
         entry.context_from = stored.context_from
         self.batch.details[entry.number] = entry
@@ -297,7 +298,7 @@ class Group:
         self.batch.statements.append((operation.statement, operation.parameters))
         entry = None if operation.agent_id is None else self._warm.get(operation.agent_id)
         if entry is not None:
-            self._announce(Draft(entry))
+            self._announce(AgentChange(entry))
 
     def _set_aside(self, operation: SetAside) -> None:
         row = (operation.agent_id, operation.owner, operation.identity, operation.reason)
@@ -306,7 +307,7 @@ class Group:
 
     # -- changing
 
-    def _begin(self, draft: Draft, post: Post, body: bytes) -> Receipt:
+    def _begin(self, draft: AgentChange, post: Post, body: bytes) -> Receipt:
         """Admit an item whose fate follows in the same commit."""
         self._checks.post(post, {}, set())
         self._checks.first_in_line(draft.entry, post)
@@ -315,7 +316,7 @@ class Group:
         draft.numbers.clear()
         return receipt
 
-    def _post(self, post: Post, body: bytes, drafts: dict[int, Draft]) -> Receipt:
+    def _post(self, post: Post, body: bytes, drafts: dict[int, AgentChange]) -> Receipt:
         new_item = post.item
         first = self._keys.first(post.owner, new_item.dedupe_key)
         if first is not None:
@@ -328,7 +329,7 @@ class Group:
         item = self._new_item(entry, new_item, post.owner, body)
         draft = drafts.get(entry.number)
         if draft is None:
-            draft = drafts[entry.number] = Draft(entry)
+            draft = drafts[entry.number] = AgentChange(entry)
         draft.items.append(item)
         draft.numbers.append(self._counters.item)
         return Receipt(
@@ -357,7 +358,7 @@ class Group:
             position=position,
         )
 
-    def _new_item(self, entry: Entry, new: NewItem, owner: OwnerId, body: bytes) -> Item:
+    def _new_item(self, entry: CachedAgent, new: NewItem, owner: OwnerId, body: bytes) -> Item:
         item = Item(
             id=new.id,
             agent_id=entry.id,
@@ -374,7 +375,7 @@ class Group:
         return item
 
     def _insert_item(
-        self, entry: Entry, item: Item, body: bytes, key: tuple[OwnerId, str | None, str]
+        self, entry: CachedAgent, item: Item, body: bytes, key: tuple[OwnerId, str | None, str]
     ) -> None:
         self._counters.item += 1
         number = self._counters.item
@@ -383,7 +384,9 @@ class Group:
             entry.count(item, 1)
         self.batch.add_item(number, entry, item, body, key)
 
-    def _find_or_create(self, new: NewAgent, drafts: dict[int, Draft]) -> tuple[Entry, bool]:
+    def _find_or_create(
+        self, new: NewAgent, drafts: dict[int, AgentChange]
+    ) -> tuple[CachedAgent, bool]:
         identity = identity_of(new.descriptor)
         entry = self._warm.find(new.owner, identity)
         if entry is not None:
@@ -392,13 +395,15 @@ class Group:
         entry = self._insert(new, identity, descriptor, encode_state(new.state))
         start = StartRecord(seq=1, at=new.state.created_at)
         self._append(entry, [encode_record(start)])
-        draft = drafts[entry.number] = Draft(entry)
+        draft = drafts[entry.number] = AgentChange(entry)
         draft.records = [start]
         return entry, True
 
-    def _insert(self, new: NewAgent, identity: str, descriptor: bytes, encoded: bytes) -> Entry:
+    def _insert(
+        self, new: NewAgent, identity: str, descriptor: bytes, encoded: bytes
+    ) -> CachedAgent:
         self._counters.agent += 1
-        entry = Entry(
+        entry = CachedAgent(
             self._counters.agent,
             new.id,
             new.owner,
@@ -414,7 +419,7 @@ class Group:
         self._warm.add(entry)
         return entry
 
-    def _append(self, entry: Entry, records: Sequence[bytes]) -> None:
+    def _append(self, entry: CachedAgent, records: Sequence[bytes]) -> None:
         rows, add = self.batch.records, self.batch.bodies.add
         number, seq = entry.number, entry.next_seq
         for body in records:
@@ -423,7 +428,7 @@ class Group:
             seq += 1
         entry.next_seq = seq
 
-    def _decide(self, draft: Draft, change: FateChange, commit: Commit) -> None:
+    def _decide(self, draft: AgentChange, change: FateChange, commit: Commit) -> None:
         entry = draft.entry
         held = entry.open[change.item_id]
         entry.count(held.item, -1)
@@ -447,7 +452,7 @@ class Group:
         draft.items.append(item)
         draft.numbers.append(held.number)
 
-    def _replace_state(self, entry: Entry, operation: Apply) -> None:
+    def _replace_state(self, entry: CachedAgent, operation: Apply) -> None:
         commit = operation.commit
         has_details = False
         if commit.state is not None and operation.state is not None:
@@ -476,17 +481,17 @@ class Group:
         if has_details:
             self.batch.details[entry.number] = entry
 
-    def _ask(self, draft: Draft, commit: Commit) -> None:
+    def _ask(self, draft: AgentChange, commit: Commit) -> None:
         closed = self._requests.void(draft.entry, commit.voids, commit.at, self.batch)
         draft.requests = closed + self._requests.make(draft.entry, commit.requests, self.batch)
 
-    def _deliver(self, entry: Entry, commit: Commit) -> None:
+    def _deliver(self, entry: CachedAgent, commit: Commit) -> None:
         at = microseconds(commit.at)
         for out in commit.deliveries:
             row = (entry.number, out.key, out.connector, out.channel, clean_text(out.text), at)
             self.batch.deliveries.append(row)
 
-    def _announce(self, draft: Draft) -> int:
+    def _announce(self, draft: AgentChange) -> int:
         self._counters.cursor += 1
         cursor, entry, records = self._counters.cursor, draft.entry, draft.records
         first: Any = None

@@ -11,15 +11,15 @@ from msgspec.structs import replace
 from retinue.agents.request import Request, RequestStatus, why_settled
 from retinue.errors import ConflictError, NotFoundError
 from retinue.ids import AgentId, OwnerId, RequestId
-from retinue.messages import clean_text
 from retinue.stores.port import NewItem, Post
 from retinue.stores.request_port import Decision, Voiding
 from retinue.stores.sqlite.access import Access
 from retinue.stores.sqlite.batch import Batch
-from retinue.stores.sqlite.operations import SettleRequest
 from retinue.stores.sqlite.queries import READING, WRITING
 from retinue.stores.sqlite.rows import microseconds, moment, request_of
-from retinue.stores.sqlite.warm import Entry
+from retinue.stores.sqlite.write_operations import SettleRequest
+from retinue.stores.sqlite.writer_cache import CachedAgent
+from retinue.text import clean_text
 
 SETTLED_KEPT = 200  # of each agent
 
@@ -42,7 +42,7 @@ class KnownRequests:
                 for request in map(request_of, rows):
                     self._known[request.id] = request
 
-    def make(self, entry: Entry, requests: Sequence[Request], batch: Batch) -> list[Request]:
+    def make(self, entry: CachedAgent, requests: Sequence[Request], batch: Batch) -> list[Request]:
         made = [replace(request, owner=entry.owner, agent_id=entry.id) for request in requests]
         for request in made:
             self._known[request.id] = request
@@ -51,7 +51,9 @@ class KnownRequests:
             batch.statements.append(("insert_request", row))
         return made
 
-    def restore(self, entry: Entry, requests: Sequence[Request], batch: Batch) -> list[Request]:
+    def restore(
+        self, entry: CachedAgent, requests: Sequence[Request], batch: Batch
+    ) -> list[Request]:
         """Take over what the agent asked, and what became of it."""
         asked = [
             replace(one, status="pending", decided_at=None, decided_by="", note="", values={})
@@ -65,7 +67,7 @@ class KnownRequests:
             for old, new in zip(requests, made, strict=True)
         ]
 
-    def check(self, entry: Entry, voiding: Voiding) -> None:
+    def check(self, entry: CachedAgent, voiding: Voiding) -> None:
         """Raise `ConflictError` when the commit does what was asked and somebody decided else."""
         if voiding.status == "void":
             return
@@ -77,7 +79,7 @@ class KnownRequests:
                 raise _closed(request)
 
     def void(
-        self, entry: Entry, voiding: Voiding | None, at: datetime, batch: Batch
+        self, entry: CachedAgent, voiding: Voiding | None, at: datetime, batch: Batch
     ) -> list[Request]:
         """Close the agent's requests that are meant and still pending."""
         if voiding is None:
@@ -112,7 +114,7 @@ class KnownRequests:
             raise _closed(request)
         return request
 
-    def decide(self, entry: Entry, decision: Decision, batch: Batch) -> Request:
+    def decide(self, entry: CachedAgent, decision: Decision, batch: Batch) -> Request:
         decided = replace(
             self._known[decision.request_id],
             status=decision.status,
@@ -123,7 +125,7 @@ class KnownRequests:
         )
         return self._settle(entry, decided, batch)
 
-    def _settle(self, entry: Entry, request: Request, batch: Batch) -> Request:
+    def _settle(self, entry: CachedAgent, request: Request, batch: Batch) -> Request:
         assert request.decided_at is not None  # it is settled now
         self._known[request.id] = request
         decided_at = microseconds(request.decided_at)

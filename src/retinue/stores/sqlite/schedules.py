@@ -17,7 +17,9 @@ from retinue.stores.port import Post, Receipt
 from retinue.stores.schedule_port import Firing, KeptSchedules, Slot, StoredSchedule, mark_key
 from retinue.stores.sqlite.access import Access, Listeners
 from retinue.stores.sqlite.batch import Batch
-from retinue.stores.sqlite.operations import (
+from retinue.stores.sqlite.queries import READING, WRITING
+from retinue.stores.sqlite.rows import Row, microseconds, moment
+from retinue.stores.sqlite.write_operations import (
     AddSchedule,
     ExecuteMark,
     Fire,
@@ -26,8 +28,6 @@ from retinue.stores.sqlite.operations import (
     RestoreSchedules,
     ScheduleOperation,
 )
-from retinue.stores.sqlite.queries import READING, WRITING
-from retinue.stores.sqlite.rows import Row, microseconds, moment
 
 SLOTS_KEPT = 500
 _SLOTS_MIRRORED = 50

@@ -15,7 +15,8 @@ from retinue.agents.state import encode_state
 from retinue.clock import Clock, SystemClock
 from retinue.errors import StoreError, StoreFullError, UsageError
 from retinue.ids import AgentId, ItemId, OwnerId, new_id
-from retinue.messages import AnyRecord, encode_record
+from retinue.records import AnyRecord, encode_record
+from retinue.stores.agent_export import StoredAgent
 from retinue.stores.port import (
     Agent,
     AgentPage,
@@ -34,12 +35,12 @@ from retinue.stores.port import (
     StoreFacts,
     Waking,
 )
-from retinue.stores.sqlite import reading
+from retinue.stores.sqlite import reader
 from retinue.stores.sqlite.access import Access, Listeners
+from retinue.stores.sqlite.agent_changes import Claimed
 from retinue.stores.sqlite.artifacts import SqliteArtifacts, prepare_index
 from retinue.stores.sqlite.checkpoints import Checkpoints
-from retinue.stores.sqlite.drafts import Claimed
-from retinue.stores.sqlite.files import (
+from retinue.stores.sqlite.database_file import (
     DATABASE,
     DirectoryLock,
     connect,
@@ -47,29 +48,28 @@ from retinue.stores.sqlite.files import (
     migrate,
     store_error,
 )
-from retinue.stores.sqlite.operations import (
-    Admit,
-    Apply,
-    Claim,
-    Create,
-    Delete,
-    Execute,
-    Operation,
-    Restore,
-    RestoreAll,
-    SetAside,
-    SkipTo,
-)
+from retinue.stores.sqlite.export_reader import SqliteWholeReader
 from retinue.stores.sqlite.queries import READING, WRITING
-from retinue.stores.sqlite.reading import Readers
+from retinue.stores.sqlite.reader import Readers
 from retinue.stores.sqlite.requests import SqliteRequests
 from retinue.stores.sqlite.rows import Row, audit_entry, delivery_of, microseconds
 from retinue.stores.sqlite.schedules import SqliteSchedules
 from retinue.stores.sqlite.usage import SqliteUsage
 from retinue.stores.sqlite.variables import SqliteVariables
-from retinue.stores.sqlite.whole import SqliteWholeReader
+from retinue.stores.sqlite.write_operations import (
+    Admit,
+    Apply,
+    Claim,
+    Create,
+    DeleteAgent,
+    Execute,
+    Restore,
+    RestoreAll,
+    SetAside,
+    SkipTo,
+    WriteOperation,
+)
 from retinue.stores.sqlite.writer import Outcome, Writer
-from retinue.stores.whole import StoredAgent
 
 Listener = Callable[[Sequence[Change]], None]
 T = TypeVar("T")
@@ -209,7 +209,7 @@ class SqliteStore:
     async def claim(self, agent_id: AgentId) -> Snapshot:
         claimed: Claimed = await self._write(Claim(self._future(), agent_id))
         records = await self._read(
-            reading.read_context, claimed.number, claimed.context_from, claimed.next_seq
+            reader.read_context, claimed.number, claimed.context_from, claimed.next_seq
         )
         return Snapshot(
             agent=claimed.agent,
@@ -230,7 +230,7 @@ class SqliteStore:
         return await self._write(Apply(self._future(), commit, state, records, bodies, begun))
 
     async def delete(self, owner: OwnerId, agent_id: AgentId) -> None:
-        await self._write(Delete(self._future(), owner, agent_id))
+        await self._write(DeleteAgent(self._future(), owner, agent_id))
 
     async def note(self, owner: OwnerId, agent_id: AgentId, line: AuditLine) -> None:
         at = microseconds(self._clock.now())
@@ -270,51 +270,51 @@ class SqliteStore:
     # -- reading
 
     async def agent(self, owner: OwnerId, agent_id: AgentId) -> Agent:
-        return await self._read(reading.read_agent, owner, agent_id)
+        return await self._read(reader.read_agent, owner, agent_id)
 
     async def find(self, owner: OwnerId, descriptor: Descriptor) -> Agent | None:
         identity = identity_of(descriptor)
-        return await self._read(reading.read_one_agent, "agent_by_identity", owner, identity)
+        return await self._read(reader.read_one_agent, "agent_by_identity", owner, identity)
 
     async def agents(self, query: AgentQuery) -> AgentPage:
-        return await self._read(reading.read_agents, query)
+        return await self._read(reader.read_agents, query)
 
     async def item(self, owner: OwnerId, item_id: ItemId) -> tuple[Item, int]:
-        return await self._read(reading.read_item, owner, item_id)
+        return await self._read(reader.read_item, owner, item_id)
 
     async def open_items(self, owner: OwnerId, agent_id: AgentId) -> Sequence[Item]:
-        return await self._read(reading.read_open_items, owner, agent_id)
+        return await self._read(reader.read_open_items, owner, agent_id)
 
     async def history(
         self, owner: OwnerId, agent_id: AgentId, *, after: int, limit: int
     ) -> Sequence[AnyRecord]:
-        return await self._read(reading.read_history, owner, agent_id, after, limit)
+        return await self._read(reader.read_history, owner, agent_id, after, limit)
 
     async def context(self, owner: OwnerId, agent_id: AgentId) -> Sequence[AnyRecord]:
-        return await self._read(reading.read_current, owner, agent_id)
+        return await self._read(reader.read_current, owner, agent_id)
 
     async def record(self, owner: OwnerId, agent_id: AgentId, seq: int) -> AnyRecord | None:
-        return await self._read(reading.read_record, owner, agent_id, seq)
+        return await self._read(reader.read_record, owner, agent_id, seq)
 
     async def changes(
         self, owner: OwnerId, *, after: int, agent_id: AgentId | None, limit: int
     ) -> Sequence[Change] | None:
-        return await self._read(reading.read_changes, owner, after, agent_id, limit)
+        return await self._read(reader.read_changes, owner, after, agent_id, limit)
 
     async def cursor(self) -> int:
         newest, floor = await self._row("feed_bounds")
         return max(newest, floor)
 
     async def most_recent_foreground(self, owner: OwnerId) -> Agent | None:
-        return await self._read(reading.read_one_agent, "agent_by_last_user_input", owner)
+        return await self._read(reader.read_one_agent, "agent_by_last_user_input", owner)
 
     async def latest_conversation(
         self, owner: OwnerId, definition: str, *, excluding: Collection[AgentId]
     ) -> Agent | None:
-        return await self._read(reading.read_latest, owner, definition, excluding)
+        return await self._read(reader.read_latest, owner, definition, excluding)
 
     async def children(self, owner: OwnerId, agent_id: AgentId) -> Sequence[Agent]:
-        return await self._read(reading.read_children, owner, agent_id)
+        return await self._read(reader.read_children, owner, agent_id)
 
     async def waking(self) -> Sequence[Waking]:
         rows = await self._rows("waking")
@@ -377,7 +377,7 @@ class SqliteStore:
             raise StoreError("the store is not open")
         return self._loop.create_future()
 
-    def _write(self, operation: Operation) -> "asyncio.Future[Any]":
+    def _write(self, operation: WriteOperation) -> "asyncio.Future[Any]":
         if self._writer is None or operation.future is None:
             raise StoreError("the store is not open")
         self._writer.submit(operation)

@@ -3,8 +3,8 @@
 from collections.abc import Iterable, Iterator, Sequence
 
 from retinue.agents.usage import Spent, spent
-from retinue.messages import AnyRecord, Usage, decode_record
-from retinue.stores.sqlite.warm import Entry
+from retinue.records import AnyRecord, Usage, decode_record
+from retinue.stores.sqlite.writer_cache import CachedAgent
 
 Cell = tuple[str, int, str, str, str]
 """Owner, day, definition, model, agent."""
@@ -12,7 +12,7 @@ Cell = tuple[str, int, str, str, str]
 _MARKS = (b'"usage":', b'"kind":"handoff"')  # of the records that are worth decoding
 
 
-class Tally:
+class UsageTally:
     """The sums of one group, which the table adds to what it has."""
 
     __slots__ = ("_cells",)
@@ -20,11 +20,11 @@ class Tally:
     def __init__(self) -> None:
         self._cells: dict[Cell, list[int]] = {}
 
-    def add(self, entry: Entry, day: int, usages: Iterable[tuple[str, Usage]]) -> None:
+    def add(self, entry: CachedAgent, day: int, usages: Iterable[tuple[str, Usage]]) -> None:
         for model, usage in usages:
             self._count((entry.owner, day, entry.definition, model, entry.id), usage)
 
-    def add_spent(self, entry: Entry, calls: Iterable[Spent]) -> None:
+    def add_spent(self, entry: CachedAgent, calls: Iterable[Spent]) -> None:
         for one in calls:
             cell = (entry.owner, one.at.toordinal(), one.definition, one.model, entry.id)
             self._count(cell, one.usage)
@@ -47,9 +47,9 @@ class Tally:
         return [(*cell, *sums) for cell, sums in self._cells.items()]
 
 
-def restored(entry: Entry, lines: Sequence[bytes]) -> Tally:
+def restored(entry: CachedAgent, lines: Sequence[bytes]) -> UsageTally:
     """The sums that an agent's history tells of."""
-    tally = Tally()
+    tally = UsageTally()
     tally.add_spent(entry, spent(list(_telling(lines)), entry.definition))
     return tally
 

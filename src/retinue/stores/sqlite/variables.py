@@ -6,8 +6,8 @@ from collections.abc import Callable
 
 from retinue.ids import OwnerId
 from retinue.stores.sqlite.access import Access, Listeners
-from retinue.stores.sqlite.operations import ExecuteVariable
 from retinue.stores.sqlite.queries import READING
+from retinue.stores.sqlite.write_operations import ExecuteVariable
 from retinue.stores.variable_port import KeptVariables, Sealed
 
 

@@ -12,45 +12,45 @@ from retinue.agents.descriptor import identity_of
 from retinue.errors import RetinueError, StoreDamagedError, StoreFullError
 from retinue.failpoints import IS_ARMED, reach
 from retinue.stores.port import Change, Commit, NewAgent, Post
-from retinue.stores.sqlite.artifact_writing import KnownArtifacts
+from retinue.stores.sqlite.agent_changes import Counters
+from retinue.stores.sqlite.artifact_writes import KnownArtifacts
 from retinue.stores.sqlite.batch import Batch, prepare
-from retinue.stores.sqlite.checking import KnownKeys
-from retinue.stores.sqlite.drafts import Counters
-from retinue.stores.sqlite.files import connect, store_error
+from retinue.stores.sqlite.database_file import connect, store_error
 from retinue.stores.sqlite.group import Group
-from retinue.stores.sqlite.operations import (
+from retinue.stores.sqlite.preconditions import KnownKeys
+from retinue.stores.sqlite.queries import READING, WRITING
+from retinue.stores.sqlite.requests import KnownRequests
+from retinue.stores.sqlite.restore import stored_identity, stored_keys
+from retinue.stores.sqlite.rows import item_of
+from retinue.stores.sqlite.schedules import KnownSchedules
+from retinue.stores.sqlite.write_operations import (
     Admit,
     Apply,
     Checkpoint,
     Claim,
     Create,
-    Delete,
+    DeleteAgent,
     Execute,
     Fire,
-    Operation,
     Restore,
     RestoreAll,
     ScheduleOperation,
     SettleRequest,
+    WriteOperation,
 )
-from retinue.stores.sqlite.queries import READING, WRITING
-from retinue.stores.sqlite.requests import KnownRequests
-from retinue.stores.sqlite.restoring import stored_identity, stored_keys
-from retinue.stores.sqlite.rows import item_of
-from retinue.stores.sqlite.schedules import KnownSchedules
-from retinue.stores.sqlite.warm import WarmAgents
+from retinue.stores.sqlite.writer_cache import WriterCache
 
 _GROUP = 1024
 _PRUNE = 4096
-_ALONE = (Delete, RestoreAll)  # these share no transaction
+_ALONE = (DeleteAgent, RestoreAll)  # these share no transaction
 
-Outcome = tuple[Operation, object, BaseException | None]
+Outcome = tuple[WriteOperation, object, BaseException | None]
 Settle = Callable[[Sequence[Outcome], Sequence[Change]], None]
 
 _encode = msgspec.json.encode
 
 
-def _reach(operations: Sequence[Operation], point: str) -> None:
+def _reach(operations: Sequence[WriteOperation], point: str) -> None:
     for operation in operations:
         reach(f"{operation.name}:{point}")
 
@@ -58,7 +58,7 @@ def _reach(operations: Sequence[Operation], point: str) -> None:
 class Needs:
     """What a group has to know before it can be worked out."""
 
-    def __init__(self, operations: Sequence[Operation], warm: WarmAgents) -> None:
+    def __init__(self, operations: Sequence[WriteOperation], warm: WriterCache) -> None:
         self._warm = warm
         self.ids: set[str] = set()
         self.identities: set[tuple[str, str]] = set()
@@ -76,7 +76,7 @@ class Needs:
             commit.begins or commit.posts or commit.creates or commit.redescribed or commit.voids
         )
 
-    def _add(self, operation: Operation) -> None:
+    def _add(self, operation: WriteOperation) -> None:
         match operation:
             case Apply(commit=commit):
                 self._add_commit(commit)
@@ -86,7 +86,7 @@ class Needs:
                 self._add_new(new)
             case (
                 Claim(agent_id=agent_id)
-                | Delete(agent_id=agent_id)
+                | DeleteAgent(agent_id=agent_id)
                 | Execute(agent_id=str(agent_id))
             ):
                 self.ids.add(agent_id)
@@ -154,8 +154,8 @@ class Writer:
         self._settle = settle
         self._changes_kept = changes_kept
         self._has_index = has_index
-        self._waiting: SimpleQueue[Operation | None] = SimpleQueue()
-        self._warm = WarmAgents()
+        self._waiting: SimpleQueue[WriteOperation | None] = SimpleQueue()
+        self._warm = WriterCache()
         self._counters = self._read_counters()
         prepare(connection)
         for row in connection.execute(WRITING["load_set_aside"]):
@@ -166,7 +166,7 @@ class Writer:
     def start(self) -> None:
         self._thread.start()
 
-    def submit(self, operation: Operation) -> None:
+    def submit(self, operation: WriteOperation) -> None:
         self._waiting.put(operation)
 
     def stop(self) -> None:
@@ -185,7 +185,7 @@ class Writer:
 
     def _run(self) -> None:
         is_open = True
-        held: Operation | None = None
+        held: WriteOperation | None = None
         while is_open:
             first = held or self._waiting.get()
             held = None
@@ -208,7 +208,7 @@ class Writer:
         if held is not None:
             self._process([held])
 
-    def _process(self, operations: Sequence[Operation]) -> None:
+    def _process(self, operations: Sequence[WriteOperation]) -> None:
         if IS_ARMED:
             _reach(operations, "before")
         try:
@@ -227,7 +227,7 @@ class Writer:
                 _reach(operations, "after")
         self._settle(outcomes, changes)
 
-    def _attempt(self, operations: Sequence[Operation]) -> tuple[list[Outcome], list[Change]]:
+    def _attempt(self, operations: Sequence[WriteOperation]) -> tuple[list[Outcome], list[Change]]:
         connection = self._connection
         match operations:
             case [RestoreAll() as restoring]:
@@ -269,7 +269,7 @@ class Writer:
         self.groups += 1
         return [(operation, None, None)], changes
 
-    def _group(self, operations: Sequence[Operation]) -> Group:
+    def _group(self, operations: Sequence[WriteOperation]) -> Group:
         """Begin a group that knows what these operations ask about."""
         needs = Needs(operations, self._warm)
         if needs.ids or needs.identities:
@@ -286,7 +286,7 @@ class Writer:
     def _known_artifacts(self) -> KnownArtifacts:
         return KnownArtifacts(self._connection, has_index=self._has_index)
 
-    def _commit(self, batch: Batch, operations: Sequence[Operation]) -> None:
+    def _commit(self, batch: Batch, operations: Sequence[WriteOperation]) -> None:
         """Put the group on disk; a single statement is a transaction by itself."""
         connection = self._connection
         is_single = not (batch.is_unusual or self._has_old_changes or IS_ARMED)

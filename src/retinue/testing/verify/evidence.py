@@ -4,8 +4,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from retinue.testing.verify.client import Log, Sent
 from retinue.testing.verify.effects import Effect
+from retinue.testing.verify.trial_client import Log, Sent
 
 Record = dict[str, Any]
 Told = dict[str, Any]

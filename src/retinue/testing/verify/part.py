@@ -6,10 +6,10 @@ from random import Random
 
 from retinue.models.port import ModelRequest
 from retinue.models.scripted import Answer
-from retinue.testing.verify.client import Client
 from retinue.testing.verify.evidence import Evidence
+from retinue.testing.verify.trial_client import TrialClient
 
-Step = Callable[[Client], None]
+Step = Callable[[TrialClient], None]
 Judge = Callable[[Evidence], Iterable[str]]
 Speak = Callable[[ModelRequest], Answer | None]
 
@@ -33,7 +33,7 @@ class Part:
             Random(seed).shuffle(steps)
         return steps if self.last is None else [*steps, self.last]
 
-    def play(self, client: Client, seed: int) -> None:
+    def play(self, client: TrialClient, seed: int) -> None:
         """Do every step, and wait until nothing is left to do."""
         for step in self.ordered(seed):
             step(client)

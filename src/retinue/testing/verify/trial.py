@@ -11,13 +11,13 @@ from pathlib import Path
 from msgspec import Struct
 
 from retinue.errors import RetinueError
-from retinue.testing.verify.checking import violations
-from retinue.testing.verify.child import prepare, serve
-from retinue.testing.verify.client import REACHED, Client, Stuck
+from retinue.testing.verify.checks import violations
 from retinue.testing.verify.effects import EFFECTS, SENT, EffectLog
+from retinue.testing.verify.engine_process import prepare, serve
 from retinue.testing.verify.evidence import Evidence
 from retinue.testing.verify.part import Part
 from retinue.testing.verify.parts import PARTS
+from retinue.testing.verify.trial_client import REACHED, Stuck, TrialClient
 
 _ROOM_BYTES = 200_000_000
 
@@ -32,7 +32,7 @@ class Task(Struct, frozen=True, kw_only=True):
     logs_reached: bool = False
 
 
-class Verdict(Struct, frozen=True, kw_only=True):
+class TrialVerdict(Struct, frozen=True, kw_only=True):
     """How a trial ended."""
 
     part: str
@@ -44,11 +44,11 @@ class Verdict(Struct, frozen=True, kw_only=True):
     directory: str = ""
 
 
-def try_out(task: Task) -> Verdict:
+def try_out(task: Task) -> TrialVerdict:
     began = time.monotonic()
     directory = Path(tempfile.mkdtemp(prefix="retinue-verify-", dir=_place()))
     part = PARTS[task.part]
-    client = Client(
+    client = TrialClient(
         directory,
         task.kills,
         serve=partial(serve, directory, part),
@@ -60,7 +60,7 @@ def try_out(task: Task) -> Verdict:
         prepare(directory, part)
         found = _played(client, part, task.seed)
         is_kept = bool(found) and task.keeps
-        return Verdict(
+        return TrialVerdict(
             part=task.part,
             kills=task.kills,
             deaths=client.log.deaths,
@@ -75,7 +75,7 @@ def try_out(task: Task) -> Verdict:
             shutil.rmtree(directory, ignore_errors=True)
 
 
-def _played(client: Client, part: Part, seed: int) -> list[str]:
+def _played(client: TrialClient, part: Part, seed: int) -> list[str]:
     """Play the part to its end and give what does not hold."""
     directory = client.directory
     try:

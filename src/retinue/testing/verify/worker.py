@@ -12,7 +12,7 @@ from pathlib import Path
 
 import msgspec
 
-from retinue.testing.verify.child import open_trial, prepare
+from retinue.testing.verify.engine_process import open_trial, prepare
 from retinue.testing.verify.parts import PARTS
 from retinue.testing.verify.trial import Task, try_out
 

@@ -10,8 +10,8 @@ from types import TracebackType
 
 import msgspec
 
-from retinue.testing.verify.reporting import name_of
-from retinue.testing.verify.trial import Task, Verdict
+from retinue.testing.verify.report import name_of
+from retinue.testing.verify.trial import Task, TrialVerdict
 
 _UNREACHABLE = "nothing:0"
 
@@ -53,15 +53,15 @@ class Workers:
             process.wait()
             process.stdout.close()
 
-    def try_out(self, task: Task) -> "Future[Verdict]":
+    def try_out(self, task: Task) -> "Future[TrialVerdict]":
         return self._pool.submit(self._try_out, task)
 
     def try_all(
         self, tasks: Sequence[Task], write: Callable[[str], object] | None
-    ) -> list[Verdict]:
+    ) -> list[TrialVerdict]:
         """Try all of them, and say from time to time how far it got."""
         futures = [self.try_out(task) for task in tasks]
-        verdicts: list[Verdict] = []
+        verdicts: list[TrialVerdict] = []
         for number, future in enumerate(futures, start=1):
             verdict = future.result()
             verdicts.append(verdict)
@@ -71,7 +71,7 @@ class Workers:
                 write(f"{number} of {len(tasks)} kill points tried\n")
         return verdicts
 
-    def _try_out(self, task: Task) -> Verdict:
+    def _try_out(self, task: Task) -> TrialVerdict:
         process = self._idle.get()
         try:
             assert process.stdin is not None
@@ -80,13 +80,13 @@ class Workers:
             process.stdin.flush()
             line = process.stdout.readline()
             if not line:
-                return Verdict(
+                return TrialVerdict(
                     part=task.part,
                     kills=task.kills,
                     deaths=0,
                     violations=["the worker died"],
                     seconds=0,
                 )
-            return msgspec.json.decode(line, type=Verdict)
+            return msgspec.json.decode(line, type=TrialVerdict)
         finally:
             self._idle.put(process)

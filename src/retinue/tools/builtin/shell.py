@@ -7,13 +7,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from retinue.agents.permission import NETWORK
-from retinue.tools.function import FunctionTool, tool
+from retinue.tools.function_tool import FunctionTool, tool
 from retinue.tools.grants import granted
 from retinue.tools.port import ToolContext, ToolOutput
 from retinue.tools.sandbox import Ran, Sandbox, SandboxExtras, SandboxLimits
 
 if TYPE_CHECKING:
-    from retinue.settings.sections import ShellSettings
+    from retinue.settings.tables import ShellSettings
 
 _GRACE_SECONDS = 10
 

@@ -6,7 +6,7 @@ from zoneinfo import ZoneInfo
 
 from retinue.clock import Clock, UnknownZoneError, zone_of, zones_of_city
 from retinue.errors import UsageError
-from retinue.tools.function import FunctionTool, tool
+from retinue.tools.function_tool import FunctionTool, tool
 
 
 def time_tool(clock: Clock) -> FunctionTool[..., Any]:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote, urlsplit
 
 from retinue.agents.permission import NETWORK
-from retinue.tools.function import FunctionTool, tool
+from retinue.tools.function_tool import FunctionTool, tool
 from retinue.tools.grants import require
 from retinue.tools.guarded_http import Fetched, GuardedClient
 from retinue.tools.html_text import html_text
@@ -17,7 +17,7 @@ from retinue.tools.results import store_file
 from retinue.tools.threads import in_thread
 
 if TYPE_CHECKING:
-    from retinue.settings.sections import WebFetchSettings
+    from retinue.settings.tables import WebFetchSettings
 
 _HTML = frozenset({"text/html", "application/xhtml+xml"})
 _TEXT = re.compile(

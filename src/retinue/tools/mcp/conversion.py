@@ -8,7 +8,7 @@ import re
 
 import mcp_types as types
 
-from retinue.messages import clean_text
+from retinue.text import clean_text
 from retinue.tools.port import Effect, ToolContext, ToolOutput
 from retinue.tools.results import Attachment, as_json, output_of
 

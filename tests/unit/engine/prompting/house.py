@@ -4,14 +4,14 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from retinue.agents.listed import SkillEntry
 from retinue.agents.panel import Inventory, Panel
+from retinue.agents.prompt_entries import SkillEntry
 from retinue.definitions.definition import Definition
-from retinue.engine.prompting.sources import SkillOffer
+from retinue.engine.prompting.prompt_sources import SkillOffer
 from retinue.ids import LOCAL_OWNER, OwnerId
 from retinue.testing.kit import Kit
 from retinue.testing.store_artifact_contract import a_list, a_note, put
-from retinue.tools.function import tool
+from retinue.tools.function_tool import tool
 from retinue.tools.port import Tool
 
 

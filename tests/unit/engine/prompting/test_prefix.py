@@ -6,17 +6,12 @@ from typing import Any
 
 from retinue.agents.artifact import ArtifactId
 from retinue.ids import LOCAL_OWNER
-from retinue.messages import (
-    AssistantMessage,
-    ModelMessage,
-    ToolMessage,
-    UserMessage,
-)
+from retinue.model_messages import AssistantMessage, ModelMessage, ToolMessage, UserMessage
 from retinue.models.port import ModelRequest
 from retinue.models.scripted import Answer, Call, Reply, ScriptedModel
 from retinue.stores.artifact_port import Removal
 from retinue.testing.store_artifact_contract import a_change, a_list, put
-from retinue.tools.function import tool
+from retinue.tools.function_tool import tool
 from tests.unit.engine.conftest import Start
 from tests.unit.engine.prompting.house import READERS, keep, shown
 

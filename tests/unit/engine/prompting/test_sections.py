@@ -1,10 +1,15 @@
 """What models are told beside the conversation, word for word."""
 
-from retinue.agents.listed import ItemEntry, ItemGroup, SkillEntry
 from retinue.agents.panel import Inventory, Panel
-from retinue.engine.prompting.closing import MOST_ITEMS, MOST_PANELS, items_now, panels_now
-from retinue.engine.prompting.sections import skills_section
-from retinue.engine.prompting.words import name_line, one_line
+from retinue.agents.prompt_entries import ItemEntry, ItemGroup, SkillEntry
+from retinue.agents.safe_names import name_line, one_line
+from retinue.engine.prompting.prompt_sections import skills_section
+from retinue.engine.prompting.volatile_sections import (
+    MOST_ITEMS,
+    MOST_PANELS,
+    items_now,
+    panels_now,
+)
 from retinue.ids import LOCAL_OWNER, OwnerId
 from retinue.models.scripted import ScriptedModel
 from tests.unit.engine.conftest import Start

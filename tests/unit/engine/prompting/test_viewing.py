@@ -4,13 +4,13 @@ from typing import Any
 
 import pytest
 
-from retinue.definitions.declared import HookBlocked
-from retinue.engine.prompting.viewing import ContextView
+from retinue.definitions.declarations import HookBlocked
+from retinue.engine.prompting.context_view import ContextView
 from retinue.errors import NotFoundError
 from retinue.ids import LOCAL_OWNER, OwnerId
-from retinue.messages import Usage
 from retinue.models.port import ModelRequest
 from retinue.models.scripted import Answer, Call, Reply, ScriptedModel
+from retinue.records import Usage
 from retinue.stores.port import Agent
 from retinue.testing.kit import Kit
 from tests.unit.engine.conftest import Start

@@ -6,14 +6,14 @@ from typing import Any, Protocol
 
 from retinue.agents.descriptor import CronDescriptor
 from retinue.engine.engine import Engine
-from retinue.engine.scheduling.schedules import NewSchedule
+from retinue.engine.scheduling.schedule_service import NewSchedule
 from retinue.ids import LOCAL_OWNER, ScheduleId
-from retinue.messages import SystemRecord
 from retinue.models.port import ModelRequest
 from retinue.models.scripted import ScriptedModel
+from retinue.records import SystemRecord
 from retinue.stores.port import Agent, Store
 from retinue.stores.schedule_port import Slot, StoredSchedule
-from retinue.testing.clock import FakeClock
+from retinue.testing.fake_clock import FakeClock
 from retinue.testing.kit import PATIENCE_SECONDS, Kit
 
 HOUR = 3600.0

@@ -6,14 +6,14 @@ from pathlib import Path
 import pytest
 
 from retinue.agents.descriptor import HeartbeatDescriptor
-from retinue.engine.scheduling.schedules import ScheduleChanges
+from retinue.engine.scheduling.schedule_service import ScheduleChanges
 from retinue.errors import NotFoundError
 from retinue.ids import LOCAL_OWNER, ScheduleId
-from retinue.messages import Usage
 from retinue.models.scripted import Reply
+from retinue.records import Usage
 from retinue.stores.port import Agent
 from retinue.stores.schedule_port import HEARTBEAT, Slot
-from retinue.testing.clock import FakeClock
+from retinue.testing.fake_clock import FakeClock
 from retinue.testing.kit import Kit, SeenThings
 from tests.unit.engine.conftest import Start
 from tests.unit.engine.scheduling.support import HOUR, Silent, ended, make, system_texts, until

@@ -9,9 +9,9 @@ import pytest
 
 from retinue.agents.watch import Watch
 from retinue.assembly import App, Extras, open_app
-from retinue.engine.operations import Caller
+from retinue.engine.calls.plugin_calls import Caller
 from retinue.ids import LOCAL_OWNER
-from retinue.testing.clock import FakeClock
+from retinue.testing.fake_clock import FakeClock
 from tests.unit.engine.scheduling.support import Silent, ended, make, pass_time, statuses
 
 

@@ -5,12 +5,12 @@ from datetime import timedelta
 import pytest
 
 from retinue.definitions.catalog import RESCAN_SECONDS
-from retinue.engine.scheduling.schedules import ScheduleChanges
+from retinue.engine.scheduling.schedule_service import ScheduleChanges
 from retinue.errors import NotFoundError, UsageError
 from retinue.ids import LOCAL_OWNER, AgentId, ScheduleId
-from retinue.messages import SystemRecord
 from retinue.models.scripted import Reply
-from retinue.testing.clock import FakeClock
+from retinue.records import SystemRecord
+from retinue.testing.fake_clock import FakeClock
 from retinue.testing.kit import HELPER
 from tests.unit.engine.conftest import Start
 from tests.unit.engine.scheduling.support import (

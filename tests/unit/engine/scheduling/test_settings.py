@@ -4,11 +4,11 @@ from pathlib import Path
 
 import pytest
 
-from retinue.engine.scheduling.schedules import ScheduleChanges
+from retinue.engine.scheduling.schedule_service import ScheduleChanges
 from retinue.errors import RefusedError, UsageError
 from retinue.ids import LOCAL_OWNER, ScheduleId
 from retinue.settings import load_settings
-from retinue.testing.clock import FakeClock
+from retinue.testing.fake_clock import FakeClock
 from retinue.testing.kit import Kit
 from tests.unit.engine.conftest import Start
 from tests.unit.engine.scheduling.support import (

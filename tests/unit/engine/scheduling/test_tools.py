@@ -5,14 +5,15 @@ from typing import Any
 
 import pytest
 
-from retinue.engine.scheduling.toolbox import SCHEDULE_TOOLS
+from retinue.engine.scheduling.schedule_tools import SCHEDULE_TOOLS
 from retinue.ids import LOCAL_OWNER
-from retinue.messages import ToolRecord, UserMessage
+from retinue.model_messages import UserMessage
 from retinue.models.port import ModelRequest
 from retinue.models.scripted import Answer
-from retinue.testing.clock import FakeClock
+from retinue.records import ToolRecord
+from retinue.testing.fake_clock import FakeClock
 from retinue.testing.kit import HELPER, Kit, SeenThings
-from retinue.tools.function import tool
+from retinue.tools.function_tool import tool
 from tests.unit.engine.conftest import Start
 from tests.unit.engine.scheduling.support import ended, make, pass_time, slots, system_texts
 from tests.unit.engine.support import calls

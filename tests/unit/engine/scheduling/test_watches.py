@@ -5,7 +5,7 @@ import pytest
 from retinue.agents.watch import Watch
 from retinue.errors import NotFoundError, UsageError
 from retinue.ids import LOCAL_OWNER, ScheduleId
-from retinue.testing.clock import FakeClock
+from retinue.testing.fake_clock import FakeClock
 from retinue.testing.kit import SeenThings
 from tests.unit.engine.conftest import Start
 from tests.unit.engine.scheduling.support import (

@@ -8,14 +8,14 @@ import pytest
 from skills_ref.validator import validate  # pyright: ignore[reportMissingTypeStubs]
 
 from retinue.definitions.definition import Definition
-from retinue.definitions.skills import ProjectSkills
-from retinue.engine.skills.shelf import SkillShelf
-from retinue.plugins.defining import define_plugin
-from retinue.plugins.function import operation
+from retinue.definitions.project_skills import ProjectSkills
+from retinue.engine.skills.skill_catalog import SkillCatalog
+from retinue.plugins.operation_function import operation
+from retinue.plugins.operation_tools import tools_of
+from retinue.plugins.plugin_definition import define_plugin
 from retinue.plugins.skill_folders import SkillFolders
-from retinue.plugins.toolbox import tools_of
-from retinue.testing.clock import FakeClock
-from retinue.tools.function import tool
+from retinue.testing.fake_clock import FakeClock
+from retinue.tools.function_tool import tool
 from retinue.tools.port import Tool
 from tests.unit.definitions.project import Project
 
@@ -65,7 +65,7 @@ def tools() -> dict[str, Tool]:
 
 
 @pytest.fixture
-def shelf(tmp_path: Path) -> SkillShelf:
+def shelf(tmp_path: Path) -> SkillCatalog:
     folders = SkillFolders(tmp_path / "data" / "skills")
     folders.take({"lists": LISTS, "notes": NOTES})
     for name in ("letters", "notes"):
@@ -74,7 +74,7 @@ def shelf(tmp_path: Path) -> SkillShelf:
         (folder / "SKILL.md").write_text(f"---\nname: {name}\ndescription: Mine.\n---\n")
     project = ProjectSkills(tmp_path / "skills", tmp_path / "data")
     project.look()
-    return SkillShelf(folders, project)
+    return SkillCatalog(folders, project)
 
 
 @pytest.mark.parametrize(
@@ -115,7 +115,7 @@ def shelf(tmp_path: Path) -> SkillShelf:
     ],
 )
 def test_exposure(
-    shelf: SkillShelf,
+    shelf: SkillCatalog,
     tmp_path: Path,
     fields: dict[str, Any],
     without: str,
@@ -131,7 +131,7 @@ def test_exposure(
     assert offer.replaces == frozenset(hidden & given.keys())
 
 
-def test_entries_tell_the_paths_of_the_sandbox(shelf: SkillShelf, tmp_path: Path) -> None:
+def test_entries_tell_the_paths_of_the_sandbox(shelf: SkillCatalog, tmp_path: Path) -> None:
     offer = shelf.offered(helper(tmp_path, toolExposure="mixed"), tools())
     lists, _, letters = offer.entries
     assert (lists.file, lists.command) == ("/skills/lists/SKILL.md", "/skills/lists/lists-cli")
@@ -139,7 +139,7 @@ def test_entries_tell_the_paths_of_the_sandbox(shelf: SkillShelf, tmp_path: Path
     assert (lists.description, letters.description) == ('Lists: "of" things.', "Mine.")
 
 
-def test_a_generated_folder_is_a_skill_in_the_public_format(shelf: SkillShelf) -> None:
+def test_a_generated_folder_is_a_skill_in_the_public_format(shelf: SkillCatalog) -> None:
     assert shelf.folders.are_written()
     for skill in shelf.folders.skills.values():
         assert validate(skill.folder) == []
@@ -150,7 +150,7 @@ def test_a_generated_folder_is_a_skill_in_the_public_format(shelf: SkillShelf) -
     assert (folder / "lists-cli").stat().st_mode & 0o111
 
 
-def test_folders_of_plugins_that_are_gone_go_too(shelf: SkillShelf) -> None:
+def test_folders_of_plugins_that_are_gone_go_too(shelf: SkillCatalog) -> None:
     folders = shelf.folders
     assert folders.are_written()
     (folders.directory / ".DS_Store").touch()

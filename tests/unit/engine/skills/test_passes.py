@@ -4,18 +4,18 @@ import asyncio
 
 import pytest
 
-from retinue.engine.operations import Caller
-from retinue.engine.skills.passes import MOST_CALLS, Passes
+from retinue.engine.calls.plugin_calls import Caller
+from retinue.engine.skills.sandbox_tokens import MOST_CALLS, SandboxTokens
 from retinue.errors import RefusedError
 from retinue.ids import LOCAL_OWNER, AgentId
-from retinue.testing.clock import FakeClock
+from retinue.testing.fake_clock import FakeClock
 
 CALLER = Caller(owner=LOCAL_OWNER, agent_id=AgentId("a" * 24), is_skill=True)
 
 
 async def test_a_pass_counts_until_its_time_is_over_and_nobody_else_has_it() -> None:
     clock = FakeClock()
-    passes = Passes(clock)
+    passes = SandboxTokens(clock)
     token = passes.issue(CALLER, 60)
     with passes.used(token) as caller, passes.used(f"{token}x") as stranger:
         assert (caller, stranger) == (CALLER, None)
@@ -25,7 +25,7 @@ async def test_a_pass_counts_until_its_time_is_over_and_nobody_else_has_it() -> 
 
 
 async def test_a_pass_serves_so_many_calls_at_the_same_time_and_ends_them_with_itself() -> None:
-    passes = Passes(FakeClock())
+    passes = SandboxTokens(FakeClock())
     token = passes.issue(CALLER, 60)
 
     async def call() -> None:

@@ -5,12 +5,13 @@ from typing import Any
 
 from msgspec import structs
 
-from retinue.messages import AnyRecord, SystemRecord, ToolMessage, ToolRecord
+from retinue.model_messages import ToolMessage
 from retinue.models.port import ModelRequest
 from retinue.models.scripted import Answer, Call, Reply, ScriptedModel
+from retinue.records import AnyRecord, SystemRecord, ToolRecord
 from retinue.stores.port import Agent
 from retinue.testing.kit import Kit
-from retinue.tools.function import tool
+from retinue.tools.function_tool import tool
 from retinue.tools.port import ToolContext
 from tests.unit.engine.conftest import Start
 from tests.unit.engine.support import last_said, until

@@ -4,12 +4,12 @@ import pytest
 
 from retinue.errors import ModelError
 from retinue.ids import LOCAL_OWNER
-from retinue.messages import ToolMessage
+from retinue.model_messages import ToolMessage
 from retinue.models.port import ModelRequest
 from retinue.models.scripted import Answer, Call, Reply
 from retinue.stores.port import Agent
 from retinue.testing.kit import Kit
-from retinue.tools.function import tool
+from retinue.tools.function_tool import tool
 from tests.unit.engine.conftest import Start
 from tests.unit.engine.delegating import quiet
 from tests.unit.engine.subagents.support import (

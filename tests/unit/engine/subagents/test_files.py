@@ -8,11 +8,11 @@ import pytest
 
 from retinue.errors import FencedError, NotFoundError
 from retinue.ids import AgentId
-from retinue.messages import ToolMessage
+from retinue.model_messages import ToolMessage
 from retinue.models.port import ModelRequest
 from retinue.models.scripted import Answer
+from retinue.stores.file_trees import FileTree, LocalFileTrees
 from retinue.stores.port import Commit, Committed
-from retinue.stores.trees import FileTree, FileTrees
 from tests.unit.engine.conftest import Start
 from tests.unit.engine.delegating import quiet
 from tests.unit.engine.subagents.support import (
@@ -45,7 +45,7 @@ def hands_back(_: ModelRequest) -> Answer:
 async def test_what_the_child_returns_is_copied_to_the_parent_under_a_new_name(
     start: Start, tmp_path: Path, entry: str
 ) -> None:
-    trees = FileTrees(tmp_path / ".retinue")
+    trees = LocalFileTrees(tmp_path / ".retinue")
     play = Play(on_go(call("pair", message="draw")), worker=draws, reviewer=hands_back)
     kit = await begin(start, play, entry, trees=trees)
     boss = await kit.agent("boss")
@@ -64,7 +64,7 @@ async def test_what_the_child_returns_is_copied_to_the_parent_under_a_new_name(
 async def test_what_the_parent_attaches_is_copied_to_the_child_under_a_new_name(
     start: Start, tmp_path: Path
 ) -> None:
-    trees = FileTrees(tmp_path / ".retinue")
+    trees = LocalFileTrees(tmp_path / ".retinue")
     go = call("pair", task="look", pictures=["/attachments/picture.png"])
     entry = "{name: pair, initUserMessageProperty: task, initAttachmentsProperty: pictures}"
     play = Play(on_go(go))
@@ -86,7 +86,7 @@ async def test_what_the_parent_attaches_is_copied_to_the_child_under_a_new_name(
 async def test_a_path_that_cannot_be_copied_is_told_and_nobody_is_started(
     start: Start, tmp_path: Path, path: str
 ) -> None:
-    trees = FileTrees(tmp_path / ".retinue")
+    trees = LocalFileTrees(tmp_path / ".retinue")
     go = call("subagent_create", agent="pair", name="x", message="look", attachments=["/ok", path])
     kit = await begin(start, Play(on_go(go)), "{name: pair, resumable: true}", trees=trees)
     boss = await kit.agent("boss")
@@ -138,7 +138,7 @@ class Unreadable(FileTree):
         raise NotFoundError(f"no file {path}")
 
 
-class Vanishing(FileTrees):
+class Vanishing(LocalFileTrees):
     """Trees of such files."""
 
     def __init__(self, data_dir: Path) -> None:
@@ -152,7 +152,7 @@ class Vanishing(FileTrees):
 async def test_after_a_crash_the_copies_have_the_same_names_and_nothing_is_left_over(
     start: Start, tmp_path: Path
 ) -> None:
-    trees = FileTrees(tmp_path / ".retinue")
+    trees = LocalFileTrees(tmp_path / ".retinue")
     died = asyncio.Event()
     go = call("subagent_create", agent="pair", name="x", message="look", attachments=["/a.txt"])
     kit = await begin(start, Play(on_go(go)), "{name: pair, resumable: true}", trees=trees)

@@ -3,7 +3,8 @@
 import pytest
 
 from retinue.ids import LOCAL_OWNER
-from retinue.messages import AssistantRecord, ToolMessage
+from retinue.model_messages import ToolMessage
+from retinue.records import AssistantRecord
 from tests.unit.engine.conftest import Start
 from tests.unit.engine.delegating import quiet
 from tests.unit.engine.subagents.support import (

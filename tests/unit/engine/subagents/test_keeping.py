@@ -6,7 +6,7 @@ import pytest
 from msgspec import structs
 
 from retinue.ids import LOCAL_OWNER
-from retinue.messages import ToolMessage
+from retinue.model_messages import ToolMessage
 from retinue.models.port import ModelRequest
 from retinue.models.scripted import Answer, Call, Reply
 from tests.unit.engine.conftest import Start

@@ -2,8 +2,8 @@
 
 import pytest
 
-from retinue.engine.views import agent_view
-from retinue.messages import ToolRecord
+from retinue.engine.feed.agent_views import agent_view
+from retinue.records import ToolRecord
 from tests.unit.engine.conftest import Start
 from tests.unit.engine.delegating import quiet
 from tests.unit.engine.subagents.support import Play, begin, call, on_go, only_child

@@ -6,12 +6,12 @@ from datetime import timedelta
 import pytest
 
 from retinue.agents.request import Request
-from retinue.engine.request_views import request_view
+from retinue.engine.feed.request_views import request_view
 from retinue.errors import ConflictError, NotFoundError, UsageError
 from retinue.ids import LOCAL_OWNER
-from retinue.messages import SystemRecord
+from retinue.records import SystemRecord
 from retinue.stores.port import Agent
-from retinue.testing.clock import FakeClock
+from retinue.testing.fake_clock import FakeClock
 from retinue.testing.kit import Kit
 from tests.unit.engine.conftest import Start
 from tests.unit.engine.subagents.support import children, notices, record_until

@@ -10,12 +10,12 @@ import pytest
 
 from retinue.errors import NotFoundError, UsageError
 from retinue.ids import LOCAL_OWNER, OwnerId, RequestId
-from retinue.messages import SystemRecord, ToolRecord
 from retinue.models.scripted import Call, Reply
+from retinue.records import SystemRecord, ToolRecord
 from retinue.stores.port import Agent
-from retinue.testing.clock import FakeClock
+from retinue.testing.fake_clock import FakeClock
 from retinue.testing.kit import Kit
-from retinue.tools.function import tool
+from retinue.tools.function_tool import tool
 from retinue.tools.port import ToolContext
 from tests.unit.engine.conftest import Start
 from tests.unit.engine.subagents.support import (

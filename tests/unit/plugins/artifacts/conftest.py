@@ -10,10 +10,10 @@ from zoneinfo import ZoneInfo
 import pytest
 
 from retinue.ids import LOCAL_OWNER, AgentId, OwnerId
-from retinue.plugins.artifacts.plugins import artifact_plugins
+from retinue.plugins.artifacts.artifact_plugins import artifact_plugins
 from retinue.plugins.port import OperationContext
 from retinue.stores.sqlite.store import SqliteStore
-from retinue.testing.clock import FakeClock
+from retinue.testing.fake_clock import FakeClock
 from retinue.tools.results import as_json
 
 

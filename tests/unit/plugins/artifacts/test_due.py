@@ -11,10 +11,10 @@ from retinue.agents.artifact import CustomField
 from retinue.agents.watch import Mark, difference, digest_of
 from retinue.errors import NotFoundError
 from retinue.ids import LOCAL_OWNER
-from retinue.plugins.artifacts.desk import Desk
-from retinue.plugins.artifacts.due import DueLists
+from retinue.plugins.artifacts.due_items import DueLists
+from retinue.plugins.artifacts.repository import ArtifactRepository
 from retinue.stores.sqlite.store import SqliteStore
-from retinue.testing.clock import FakeClock
+from retinue.testing.fake_clock import FakeClock
 from retinue.testing.store_artifact_contract import (
     GROCERIES,
     a_list,
@@ -34,7 +34,7 @@ async def store(tmp_path: Path) -> AsyncIterator[SqliteStore]:
 
 async def test_an_item_is_told_when_it_changes_and_when_it_becomes_due(store: SqliteStore) -> None:
     clock = FakeClock(START)
-    lists = DueLists(Desk(store.artifacts, ZoneInfo("UTC")), clock)
+    lists = DueLists(ArtifactRepository(store.artifacts, ZoneInfo("UTC")), clock)
     fields = (CustomField(key="due", label="Due", type="date"),)
     await put(store.artifacts, replace(a_list(), fields=fields))
     bins = replace(an_item("i1", "Put the bins out"), custom={"due": "2026-11-17"})

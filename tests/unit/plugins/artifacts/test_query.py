@@ -10,11 +10,11 @@ from hypothesis import strategies as st
 from msgspec import structs
 
 from retinue.agents.artifact import ArtifactId, CustomField, ItemList, ListItem, Note, folded
-from retinue.plugins.artifacts.query.answering import prepared
+from retinue.plugins.artifacts.query.date_values import Present, day
+from retinue.plugins.artifacts.query.evaluation import prepared
 from retinue.plugins.artifacts.query.fields import Fields, Row
-from retinue.plugins.artifacts.query.moments import Present, day
-from retinue.plugins.artifacts.query.narrowing import narrowing_of
-from retinue.plugins.artifacts.query.parsing import LONGEST, parse
+from retinue.plugins.artifacts.query.parser import LONGEST, parse
+from retinue.plugins.artifacts.query.prefilter import narrowing_of
 from retinue.plugins.artifacts.query.syntax import (
     And,
     Comparison,

@@ -55,7 +55,7 @@ Value = FieldValue | datetime | tuple[str, ...] | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Field:
+class QueryField:
     """A field, and how it is read from a row."""
 
     name: str
@@ -72,18 +72,18 @@ def _list(row: Row) -> Value:
 
 
 _BUILT_IN = (
-    Field(name=TEXT, type="words", value=lambda row: tuple(row.words())),
-    Field(name="title", type="text", value=lambda row: row.of.title),
-    Field(name="notes", type="text", value=lambda row: row.text),
-    Field(name="url", type="text", value=lambda row: row.url),
-    Field(name="tags", type="tags", value=lambda row: row.of.tags),
-    Field(name="added", type="datetime", value=lambda row: row.of.created_at),
-    Field(name="updated", type="datetime", value=lambda row: row.of.updated_at),
-    Field(name="touched", type="datetime", value=_touched),
-    Field(name="completed", type="checkbox", value=lambda row: row.is_completed),
-    Field(name="position", type="number", value=lambda row: row.position),
-    Field(name="list", type="tags", value=_list),  # its id and its name, whichever is meant
-    Field(
+    QueryField(name=TEXT, type="words", value=lambda row: tuple(row.words())),
+    QueryField(name="title", type="text", value=lambda row: row.of.title),
+    QueryField(name="notes", type="text", value=lambda row: row.text),
+    QueryField(name="url", type="text", value=lambda row: row.url),
+    QueryField(name="tags", type="tags", value=lambda row: row.of.tags),
+    QueryField(name="added", type="datetime", value=lambda row: row.of.created_at),
+    QueryField(name="updated", type="datetime", value=lambda row: row.of.updated_at),
+    QueryField(name="touched", type="datetime", value=_touched),
+    QueryField(name="completed", type="checkbox", value=lambda row: row.is_completed),
+    QueryField(name="position", type="number", value=lambda row: row.position),
+    QueryField(name="list", type="tags", value=_list),  # its id and its name, whichever is meant
+    QueryField(
         name="kind",
         type="select",
         value=lambda row: "item" if isinstance(row.of, ListItem) else "note",
@@ -108,7 +108,7 @@ class Fields:
             self._types.setdefault(field.key, set()).add(field.type)
             self._labels.setdefault(folded(field.label), set()).add(field.key)
 
-    def find(self, name: Word) -> Field:
+    def find(self, name: Word) -> QueryField:
         """Raises `QueryError` when there is none, or several that are unlike."""
         wanted = folded(name.text)
         common = _NAMES.get(wanted)
@@ -135,7 +135,9 @@ class Fields:
                 position=name.at,
             )
         (type_,) = types
-        return Field(name=key, type=type_, value=lambda row: _typed(row.custom.get(key), type_))
+        return QueryField(
+            name=key, type=type_, value=lambda row: _typed(row.custom.get(key), type_)
+        )
 
 
 def _typed(value: FieldValue | None, type_: FieldType) -> FieldValue | None:

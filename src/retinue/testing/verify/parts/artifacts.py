@@ -4,13 +4,13 @@ from collections import Counter
 from collections.abc import Iterator
 from typing import Any
 
-from retinue.messages import ToolMessage
+from retinue.model_messages import ToolMessage
 from retinue.models.port import ModelRequest
 from retinue.models.scripted import Answer, Call, Reply
-from retinue.testing.verify.client import Client
 from retinue.testing.verify.evidence import Evidence, results_of
 from retinue.testing.verify.part import Part
 from retinue.testing.verify.parts.pairs import texts_of
+from retinue.testing.verify.trial_client import TrialClient
 
 _CLERK = "clerk"
 _LIST, _NOTE = "Groceries", "Diary"
@@ -19,24 +19,24 @@ _WRITTEN = ("monday", "tuesday", "thursday")
 _UNDONE = "wednesday"
 
 
-def _operate(client: Client, name: str, key: str | None = None, **arguments: Any) -> Any:
+def _operate(client: TrialClient, name: str, key: str | None = None, **arguments: Any) -> Any:
     plugin, operation = name.split(".")
     request = {"do": "operate", "plugin": plugin, "operation": operation}
     return client.ask({**request, "arguments": arguments, "key": key})
 
 
-def _tell(client: Client, text: str) -> None:
+def _tell(client: TrialClient, text: str) -> None:
     client.wait(client.post(_CLERK, text, key=f"k-{text}", definition=_CLERK))
 
 
-def add(client: Client) -> None:
+def add(client: TrialClient) -> None:
     """Items of an agent's calls, of several in one response, and of the owner."""
     _tell(client, "add milk")
     _tell(client, "add bread eggs")
     _operate(client, "lists.item-add", key="k-tea", list=_LIST, title="tea", create_list=True)
 
 
-def write(client: Client) -> None:
+def write(client: TrialClient) -> None:
     """Lines of a note, and one that is taken back."""
     _operate(client, "notes.create", key="k-note", title=_NOTE, content="begun")
     _tell(client, "write monday tuesday")
@@ -45,7 +45,7 @@ def write(client: Client) -> None:
     _operate(client, "notes.append", key="k-line", note=_NOTE, content=_WRITTEN[-1])
 
 
-def look(client: Client) -> None:
+def look(client: TrialClient) -> None:
     client.log.seen["items"] = _operate(client, "lists.items-list", list=_LIST)["items"]
     client.log.seen["note"] = _operate(client, "notes.read", note=_NOTE)["note"]["content"]
     for plugin in ("lists", "notes"):

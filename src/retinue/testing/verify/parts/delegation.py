@@ -4,21 +4,21 @@ from collections.abc import Iterator, Mapping
 from functools import partial
 
 from retinue.errors import RetinueError
-from retinue.testing.verify.client import Client
 from retinue.testing.verify.evidence import Evidence, results_of
 from retinue.testing.verify.part import Part
+from retinue.testing.verify.trial_client import TrialClient
 
 _LONG = "k-long"
 _ASKED = {"asking": 5, "asking-later": 1, "asking-later-2": 1}
 _ENDED = {"asking-long": 1, "withdrawing": 1, "ending": 1}
 
 
-def ask_too_long(client: Client) -> None:
+def ask_too_long(client: TrialClient) -> None:
     """A job that outlasts the time that there is for it; the last step waits for it."""
     client.post("asking-long", "ask worker sync 0 create use hold:long", key=_LONG)
 
 
-def ask(client: Client) -> None:
+def ask(client: TrialClient) -> None:
     """Every way in which a delegation ends by itself."""
     client.wait(client.post("asking", "ask worker sync 30 create a quick job", key="k-ask"))
     chain = "ask worker sync 30 create ask expert sync 30 latest-or-create a deep job"
@@ -28,14 +28,14 @@ def ask(client: Client) -> None:
     client.wait(client.post("asking", "ask worker sync 30 create hopeless job", key="k-ask-bad"))
 
 
-def ask_later(client: Client) -> None:
+def ask_later(client: TrialClient) -> None:
     first = client.post("asking-later", "ask worker async 0 create a slow job", key="k-later")
     client.wait(first)
     again = "ask worker async 0 create hopeless errand"
     client.wait(client.post("asking-later-2", again, key="k-later-bad"))
 
 
-def withdraw(client: Client) -> None:
+def withdraw(client: TrialClient) -> None:
     text = "ask worker sync 30 create ask expert sync 30 create use stuck:withdrawn"
     sent = client.post("withdrawing", text, key="k-withdraw", may_be_cancelled=True)
     client.until_effect("withdrawn", sent)
@@ -43,7 +43,7 @@ def withdraw(client: Client) -> None:
     client.wait(sent)
 
 
-def terminate(client: Client) -> None:
+def terminate(client: TrialClient) -> None:
     text = "ask worker sync 30 create use stuck:ended"
     sent = client.post("ending", text, key="k-end")
     client.until_effect("ended", sent)
@@ -56,11 +56,11 @@ def terminate(client: Client) -> None:
     client.wait(sent)
 
 
-def background(client: Client) -> None:
+def background(client: TrialClient) -> None:
     client.wait(client.post("starting", "start errand", key="k-start"))
 
 
-def let_go(client: Client) -> None:
+def let_go(client: TrialClient) -> None:
     for sent in client.log.sent:
         if sent.key == _LONG:
             client.wait(sent)

@@ -3,12 +3,14 @@
 from collections import Counter
 from collections.abc import Iterator
 
-from retinue.messages import ToolMessage
+from retinue.model_messages import ToolMessage
 from retinue.models.port import ModelRequest
 from retinue.models.scripted import Answer, Call, Reply
-from retinue.testing.verify.client import Client
 from retinue.testing.verify.evidence import Evidence, Record, Told, records_of
-from retinue.testing.verify.hooked import (
+from retinue.testing.verify.part import Part
+from retinue.testing.verify.parts.pairs import texts_of
+from retinue.testing.verify.trial_client import TrialClient
+from retinue.testing.verify.trial_hooks import (
     BAD,
     BLOCKED,
     BRIEF,
@@ -22,33 +24,31 @@ from retinue.testing.verify.hooked import (
     STORED,
     WHISPERED,
 )
-from retinue.testing.verify.part import Part
-from retinue.testing.verify.parts.pairs import texts_of
 
 _HOOKED = "hooked"
 
 
-def _send(client: Client, channel: str, text: str) -> None:
+def _send(client: TrialClient, channel: str, text: str) -> None:
     key, written = f"k-{text}", text + IN
     client.wait(client.post(channel, text, key=key, definition=_HOOKED, written=written))
 
 
-def replaced(client: Client) -> None:
+def replaced(client: TrialClient) -> None:
     """What comes in, results and answers are written down as the hooks give them."""
     for text in ("use pure:a keyed:b", "use fail:c", f"{WHISPERED} something"):
         _send(client, _HOOKED, text)
 
 
-def blocked(client: Client) -> None:
+def blocked(client: TrialClient) -> None:
     _send(client, "blocked", FORBIDDEN)
 
 
-def late(client: Client) -> None:
+def late(client: TrialClient) -> None:
     """A result that a call waited for."""
     _send(client, "waiting", "ask now")
 
 
-def born(client: Client) -> None:
+def born(client: TrialClient) -> None:
     _send(client, "parent", "start errand")
 
 

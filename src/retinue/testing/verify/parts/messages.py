@@ -3,18 +3,18 @@
 from collections.abc import Iterator
 
 from retinue.errors import RetinueError
-from retinue.testing.verify.client import Client
 from retinue.testing.verify.evidence import Evidence
 from retinue.testing.verify.part import Part
+from retinue.testing.verify.trial_client import TrialClient
 
 MAIN, SIDE = "main", "side"
 
 
-def hello(client: Client) -> None:
+def hello(client: TrialClient) -> None:
     client.wait(client.post(MAIN, "hello", key="k-hello"))
 
 
-def repeat(client: Client) -> None:
+def repeat(client: TrialClient) -> None:
     first = client.post(SIDE, "twice", key="k-twice")
     second = client.post(SIDE, "twice", key="k-twice")
     client.log.sent.remove(second)
@@ -25,21 +25,21 @@ def repeat(client: Client) -> None:
         raise RetinueError("the same key gave another item")
 
 
-def no_key(client: Client) -> None:
+def no_key(client: TrialClient) -> None:
     client.wait(client.post(SIDE, "no key", key=None))
 
 
-def burst(client: Client) -> None:
+def burst(client: TrialClient) -> None:
     texts = [f"burst {n}" for n in range(3)]
     for sent in [client.post(MAIN, text, key=f"k-{text}", chats=True) for text in texts]:
         client.wait(sent)
 
 
-def quiet(client: Client) -> None:
+def quiet(client: TrialClient) -> None:
     client.post(SIDE, "psst", key="k-quiet", silent=True)
 
 
-def steer(client: Client) -> None:
+def steer(client: TrialClient) -> None:
     first = client.post("steered", "use hold:steer", key="k-hold")
     client.until_effect("steer", first)
     second = client.post("steered", "this way", key="k-steer")
@@ -48,7 +48,7 @@ def steer(client: Client) -> None:
     client.wait(second)
 
 
-def stop(client: Client) -> None:
+def stop(client: TrialClient) -> None:
     sent = client.post("stopped", "use stuck:stop", key="k-stop", may_be_cancelled=True)
     client.until_effect("stop", sent)
     behind = client.post("stopped", "behind the stop", key="k-behind", may_be_cancelled=True)
@@ -57,7 +57,7 @@ def stop(client: Client) -> None:
     client.wait(behind)
 
 
-def reset(client: Client) -> None:
+def reset(client: TrialClient) -> None:
     old = client.post("reset", "use stuck:reset", key="k-old", may_be_cancelled=True)
     client.until_effect("reset", old)
     queued = client.post("reset", "queued before", key="k-queued", may_be_cancelled=True)
@@ -70,26 +70,26 @@ def reset(client: Client) -> None:
         raise RetinueError(f"what was before the reset is still there: {fresh.reply!r}")
 
 
-def flaky(client: Client) -> None:
+def flaky(client: TrialClient) -> None:
     client.wait(client.post(SIDE, "flaky", key="k-flaky"))
 
 
-def hopeless(client: Client) -> None:
+def hopeless(client: TrialClient) -> None:
     client.wait(client.post(SIDE, "hopeless", key="k-hopeless"))
 
 
-def compact(client: Client) -> None:
+def compact(client: TrialClient) -> None:
     parts = [client.wait(client.post("long", f"part {n}", key=f"k-part-{n}")) for n in range(3)]
     client.command("compact", parts[0])
 
 
-def rename(client: Client) -> None:
+def rename(client: TrialClient) -> None:
     sent = client.wait(client.post(MAIN, "name yourself", key="k-name"))
     client.command("rename", sent, name="Named")
     client.log.names[str(sent.agent)] = "Named"
 
 
-def delete(client: Client) -> None:
+def delete(client: TrialClient) -> None:
     sent = client.wait(client.post("doomed", "farewell", key="k-doomed"))
     try:
         client.command("delete", sent)
@@ -99,7 +99,7 @@ def delete(client: Client) -> None:
     client.log.deleted.append(str(sent.agent))
 
 
-def goodbye(client: Client) -> None:
+def goodbye(client: TrialClient) -> None:
     """After a death, a silent message waits for a step that runs anyway: let there be one."""
     client.wait(client.post(SIDE, "goodbye", key="k-goodbye"))
 

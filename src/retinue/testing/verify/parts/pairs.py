@@ -5,7 +5,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from retinue.messages import ModelMessage, TextContent, ToolMessage, UserMessage
+from retinue.model_messages import ModelMessage, TextContent, ToolMessage, UserMessage
 from retinue.models.port import ModelRequest
 from retinue.models.scripted import Answer, Call, Reply
 from retinue.testing.verify.evidence import Agents, Evidence, Record, Told, records_of

@@ -4,40 +4,40 @@ import time
 from collections.abc import Iterator
 
 from retinue.errors import RetinueError
-from retinue.testing.verify.acting import SWITCHED
-from retinue.testing.verify.client import Client
 from retinue.testing.verify.evidence import Evidence, results_of
 from retinue.testing.verify.part import Part
+from retinue.testing.verify.trial_client import TrialClient
+from retinue.testing.verify.trial_world import SWITCHED
 
 _PATIENCE_SECONDS = 20.0
 _SWITCHES = ("hello there", "switch expert", "over here", "switch helper", "back again")
 
 
-def permission(client: Client) -> None:
+def permission(client: TrialClient) -> None:
     sent = client.post("permitted", "use request_permission:network", key="k-permission")
     client.command("decide", sent)
     client.wait(sent)
 
 
-def approval(client: Client) -> None:
+def approval(client: TrialClient) -> None:
     sent = client.post("approved", "use asked:k", key="k-approval")
     client.command("decide", sent)
     client.wait(sent)
 
 
-def put_off(client: Client) -> None:
+def put_off(client: TrialClient) -> None:
     asked = client.post("undecided", "use permit:that", key="k-permit")
     client.until_waiting(asked)
     client.wait(client.post("undecided", "something else", key="k-else"))
     client.wait(asked)
 
 
-def switch(client: Client) -> None:
+def switch(client: TrialClient) -> None:
     for text in _SWITCHES:
         client.wait(client.post(SWITCHED, text, key=f"k-switch-{text}"))
 
 
-def schedule(client: Client) -> None:
+def schedule(client: TrialClient) -> None:
     """A time that comes while the engine runs, or while it is dead: it runs once."""
     name = client.ask({"do": "schedule", "title": "timer", "key": "k-timer"})
     client.log.schedules.append(name)

@@ -4,7 +4,6 @@ from collections.abc import Iterator
 
 from retinue.models.port import ModelRequest
 from retinue.models.scripted import Answer
-from retinue.testing.verify.client import Client
 from retinue.testing.verify.evidence import Evidence, records_of, results_of
 from retinue.testing.verify.part import Part
 from retinue.testing.verify.parts.pairs import (
@@ -17,6 +16,7 @@ from retinue.testing.verify.parts.pairs import (
     speak,
     trees,
 )
+from retinue.testing.verify.trial_client import TrialClient
 
 _TIRED = """\
 name = "tired"
@@ -36,15 +36,15 @@ messageProperty = "what"
 _TURNS = ["side_a", "side_b", "side_a"]
 
 
-def waited_for(client: Client) -> None:
+def waited_for(client: TrialClient) -> None:
     client.wait(client.post(LEADING, "lead pair first", key="k-lead", definition=LEADER))
 
 
-def to_the_limit(client: Client) -> None:
+def to_the_limit(client: TrialClient) -> None:
     client.wait(client.post("limited", "lead tired on", key="k-tired", definition=LEADER))
 
 
-def of_a_person(client: Client) -> None:
+def of_a_person(client: TrialClient) -> None:
     client.wait(client.post("direct", "second", key="k-direct", definition="pair"))
 
 

@@ -2,28 +2,28 @@
 
 from collections.abc import Iterator
 
-from retinue.messages import ToolMessage
+from retinue.model_messages import ToolMessage
 from retinue.models.port import ModelRequest
 from retinue.models.scripted import Answer, Call, Reply
-from retinue.testing.verify.client import Client
 from retinue.testing.verify.evidence import Evidence, records_of, results_of
 from retinue.testing.verify.part import Part
 from retinue.testing.verify.parts.pairs import texts_of
+from retinue.testing.verify.trial_client import TrialClient
 
 _CALLER = "caller"
 _ENTRY = "{{name: {0}, initUserMessageProperty: question}}"
 _SCHEMA = "requiredSchema: {type: object, properties: {question: {type: string}}}\n"
 
 
-def consult(client: Client) -> None:
+def consult(client: TrialClient) -> None:
     client.wait(client.post("asks", "consult expert tides", key="k-expert", definition=_CALLER))
 
 
-def act(client: Client) -> None:
+def act(client: TrialClient) -> None:
     client.wait(client.post("acts", "consult doer deed", key="k-doer", definition=_CALLER))
 
 
-def spread(client: Client) -> None:
+def spread(client: TrialClient) -> None:
     hearer = client.wait(client.post("hearer", "listen", key="k-listen"))
     text = f"consult herald {hearer.agent}"
     client.wait(client.post("spreads", text, key="k-herald", definition=_CALLER))

@@ -4,7 +4,6 @@ from collections.abc import Iterator
 
 from retinue.models.port import ModelRequest
 from retinue.models.scripted import Answer
-from retinue.testing.verify.client import Client
 from retinue.testing.verify.evidence import Evidence, Record, records_of
 from retinue.testing.verify.part import Part
 from retinue.testing.verify.parts.pairs import (
@@ -16,6 +15,7 @@ from retinue.testing.verify.parts.pairs import (
     speak,
     trees,
 )
+from retinue.testing.verify.trial_client import TrialClient
 
 _SCHEMA = """\
 requiredSchema:
@@ -32,13 +32,13 @@ prompt = "successor"
 """
 
 
-def aside(client: Client) -> None:
+def aside(client: TrialClient) -> None:
     """A child that works beside its parent, with a file of it."""
     client.wait(client.post(LEADING, "draw plan", key="k-draw", definition=LEADER))
     client.wait(client.post(LEADING, "send crew plan", key="k-crew", definition=LEADER))
 
 
-def kept(client: Client) -> None:
+def kept(client: TrialClient) -> None:
     """A child that is there from the beginning, and is written to."""
     sent = client.wait(client.post("keeping", "hello", key="k-kept", definition="keeper"))
     client.until_idle(sent)
@@ -56,7 +56,7 @@ def beside(evidence: Evidence) -> Iterator[str]:
             yield "subagent: it was not given its file"
 
 
-def hand_over(client: Client) -> None:
+def hand_over(client: TrialClient) -> None:
     """Another definition goes on at once, and begins a child of its own."""
     client.wait(client.post(LEADING, "hand over", key="k-over", definition=LEADER))
     client.wait(client.post(LEADING, "and you?", key="k-you", definition=LEADER))

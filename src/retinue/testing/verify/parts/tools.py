@@ -2,27 +2,27 @@
 
 from collections.abc import Iterator
 
-from retinue.testing.verify.client import Client
 from retinue.testing.verify.evidence import Evidence
 from retinue.testing.verify.part import Part
+from retinue.testing.verify.trial_client import TrialClient
 
 MAIN, SIDE = "main", "side"
 
 
-def every_contract(client: Client) -> None:
+def every_contract(client: TrialClient) -> None:
     client.wait(client.post(MAIN, "use pure:a keyed:b checked:c once:d", key="k-contracts"))
 
 
-def together(client: Client) -> None:
+def together(client: TrialClient) -> None:
     client.wait(client.post(SIDE, "use pure:e pure:f pure:g", key="k-together"))
 
 
-def two_steps(client: Client) -> None:
+def two_steps(client: TrialClient) -> None:
     client.wait(client.post(SIDE, "use once:h", key="k-once-1"))
     client.wait(client.post(SIDE, "use keyed:i keyed:j", key="k-keyed-2"))
 
 
-def tell(client: Client) -> None:
+def tell(client: TrialClient) -> None:
     hearer = client.wait(client.post("hearer", "listen", key="k-listen"))
     client.wait(client.post(MAIN, f"use tell:{hearer.agent}", key="k-tell"))
 

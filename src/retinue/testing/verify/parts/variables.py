@@ -4,10 +4,9 @@ from collections import Counter
 from collections.abc import Iterator
 
 from retinue.errors import RetinueError
-from retinue.messages import ToolMessage
+from retinue.model_messages import ToolMessage
 from retinue.models.port import ModelRequest
 from retinue.models.scripted import Answer, Call, Reply
-from retinue.testing.verify.client import Client
 from retinue.testing.verify.evidence import Evidence, results_of
 from retinue.testing.verify.part import Part
 from retinue.testing.verify.parts.pairs import (
@@ -18,6 +17,7 @@ from retinue.testing.verify.parts.pairs import (
     leading,
     speak,
 )
+from retinue.testing.verify.trial_client import TrialClient
 
 _FANNED = "fanned"
 _VALUES = {"KEY": "one", "KEY__2": "two", "KEY__3": "three"}
@@ -26,7 +26,7 @@ _GIVEN = "opened"
 _SPENT = ["side_a", "side_a", "side_b", "side_b"]
 
 
-def provide(client: Client) -> None:
+def provide(client: TrialClient) -> None:
     """A child that waits for a variable is given it, by somebody who tries until he is told."""
     sent = client.wait(client.post(LEADING, "create vault gold", key="k-vault", definition=LEADER))
     request = client.command("wanted", sent)
@@ -38,7 +38,7 @@ def provide(client: Client) -> None:
             raise
 
 
-def fan_out(client: Client) -> None:
+def fan_out(client: TrialClient) -> None:
     """A child for each set of variables, before anybody writes."""
     client.ask({"do": "create", "channel": _FANNED, "definition": _FANNED, "env": _VALUES | _JOBS})
     client.wait(client.post(_FANNED, "hello", key="k-fan", definition=_FANNED))

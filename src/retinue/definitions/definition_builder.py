@@ -1,0 +1,315 @@
+"""Drafts of definitions become definitions: sides with their prompts, and every rule checked."""
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from hashlib import sha256
+
+import msgspec
+
+from retinue.definitions.definition import (
+    BUILTIN_NAME,
+    Definition,
+    External,
+    Kind,
+    Packaging,
+)
+from retinue.definitions.definition_drafts import DefinitionDraft, Report
+from retinue.definitions.file_shapes import BindingShape, DefinitionShape, SideShape
+from retinue.definitions.includes import Passage, expand
+from retinue.definitions.prompt import Prompt
+from retinue.definitions.prompt_builder import check_hooks, check_models, model_options
+from retinue.definitions.reference_targets import References
+from retinue.definitions.scoping import verdict
+from retinue.definitions.side import SessionToolBinding, Side
+from retinue.definitions.variable_declarations import declared_variables
+
+_TOOL_NAME = re.compile(r"[A-Za-z0-9_-]{1,64}")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Materials:
+    """What definitions are built from beside their drafts."""
+
+    prompts: Mapping[str, Prompt]
+    passages: Mapping[str, Passage]
+    references: References
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _NamedTool:
+    """A tool of which only the name is known while files are loaded."""
+
+    name: str
+    capabilities: tuple[str, ...] = ()
+
+
+def kind_of(shape: DefinitionShape) -> Kind:
+    return "dual_ai" if shape.type == "dual_ai" else "ai_human"
+
+
+def builtin() -> Definition:
+    """Make the definition of a project that has none."""
+    return _revised(
+        Definition(
+            name=BUILTIN_NAME,
+            display_name="Assistant",
+            description="Assistant",
+            side_a=Side(prompt=Prompt(name=BUILTIN_NAME)),
+        )
+    )
+
+
+def build_definition(
+    draft: DefinitionDraft[DefinitionShape], materials: Materials, report: Report
+) -> Definition | None:
+    shape = draft.shape
+    _check_type(shape, report)
+    _check_exposure(draft, report)
+    _check_lists(shape, materials.references, report)
+    check_models(shape, materials.references, report)
+    check_hooks(shape, materials.references, report)
+    side_a = side_b = None
+    if shape.type != "dual_ai" or shape.side_a is not None:
+        side_a = _side("side_a", shape.side_a or SideShape(), draft, materials, report)
+    if shape.type == "dual_ai" and shape.side_b is not None:
+        side_b = _side("side_b", shape.side_b, draft, materials, report)
+    if side_a is None:
+        return None
+    definition = _definition(draft, side_a, side_b)
+    _check_bindings(definition, materials.references, report)
+    if report.has_errors:
+        return None
+    warnings = tuple(str(problem) for problem in (*draft.entry.problems, *report.problems))
+    return _revised(replace(definition, warnings=warnings))
+
+
+def _definition(
+    draft: DefinitionDraft[DefinitionShape], side_a: Side, side_b: Side | None
+) -> Definition:
+    shape = draft.shape
+    display_name = shape.display_name or draft.name
+    return Definition(
+        name=draft.name,
+        display_name=display_name,
+        description=shape.description or display_name,
+        kind=kind_of(shape),
+        external=_external(shape),
+        side_a=side_a,
+        side_b=side_b,
+        max_session_turns=shape.max_session_turns,
+        system_prompt=shape.system_prompt,
+        provider=shape.chat.provider if shape.chat else None,
+        model=shape.model,
+        fallback_models=shape.fallback_models,
+        options=model_options(shape),
+        tool_allowlist=shape.tool_allowlist,
+        tool_denylist=shape.tool_denylist,
+        tool_exposure=shape.tool_exposure,
+        tool_approvals=shape.tool_approvals,
+        skill_allowlist=shape.skill_allowlist,
+        skill_denylist=shape.skill_denylist,
+        capability_allowlist=shape.capability_allowlist,
+        capability_denylist=shape.capability_denylist,
+        agent_allowlist=shape.agent_allowlist,
+        agent_denylist=shape.agent_denylist,
+        ui_visible=shape.ui_visible,
+        api_exposed=shape.api_exposed,
+        icon=shape.icon,
+        color=shape.color,
+        expose_as_tool=shape.expose_as_tool,
+        tool_description=shape.tool_description,
+        env=shape.env,
+        variables=declared_variables(shape),
+        hooks=shape.hooks,
+        packaging=Packaging(
+            package_name=shape.package_name,
+            version=shape.version,
+            author=shape.author,
+            license=shape.license,
+        ),
+        file=draft.entry.file,
+    )
+
+
+def _external(shape: DefinitionShape) -> External | None:
+    if shape.type != "external" or shape.external is None:
+        return None
+    return External(
+        input_url=shape.external.input_url,
+        callback_base_url=shape.external.callback_base_url,
+    )
+
+
+def _side(
+    name: str,
+    shape: SideShape,
+    draft: DefinitionDraft[DefinitionShape],
+    materials: Materials,
+    report: Report,
+) -> Side | None:
+    if shape.stop_tool_response_property is not None and shape.stop_tool is None:
+        report.error((name, "stop_tool_response_property"), "needs a stopTool")
+    prompt = _prompt(name, shape, draft, materials, report)
+    if prompt is None:
+        return None
+    return Side(
+        prompt=prompt,
+        label=shape.label,
+        stop_on_response=shape.stop_on_response,
+        stop_tool=shape.stop_tool,
+        stop_tool_response_property=shape.stop_tool_response_property,
+        max_steps=shape.max_steps,
+        session_stop=_binding(shape.session_stop),
+        session_fail=_binding(shape.session_fail),
+        session_status=_binding(shape.session_status),
+    )
+
+
+def _binding(shape: BindingShape | None) -> SessionToolBinding | None:
+    if shape is None:
+        return None
+    return SessionToolBinding(
+        name=shape.name,
+        message_property=shape.message_property,
+        attachments_property=shape.attachments_property,
+    )
+
+
+def _prompt(
+    side: str,
+    shape: SideShape,
+    draft: DefinitionDraft[DefinitionShape],
+    materials: Materials,
+    report: Report,
+) -> Prompt | None:
+    """Find the prompt that a side names, or make one from the definition's own text."""
+    if shape.prompt is None:
+        if draft.shape.type == "dual_ai":
+            report.error((side, "prompt"), "is required")
+            return None
+        return _inline_prompt(draft, materials, report)
+    is_dual = draft.shape.type == "dual_ai"
+    if draft.shape.system_prompt is not None and side == "side_a" and not is_dual:
+        report.error(("system_prompt",), f"is given beside sideA.prompt ({shape.prompt!r})")
+    prompt = materials.prompts.get(shape.prompt)
+    if prompt is None:
+        if shape.prompt in materials.references.prompts:
+            report.error((side, "prompt"), f"prompt {shape.prompt!r} does not load")
+        else:
+            report.error((side, "prompt"), materials.references.unknown_prompt(shape.prompt))
+    return prompt
+
+
+def _inline_prompt(
+    draft: DefinitionDraft[DefinitionShape], materials: Materials, report: Report
+) -> Prompt:
+    written = Passage(
+        text=draft.shape.system_prompt or "",
+        variables=declared_variables(draft.shape),
+        values=frozenset(draft.shape.env),
+    )
+    expanded = expand(written, materials.passages, report, ("system_prompt",))
+    return Prompt(
+        name=draft.name,
+        text=expanded.text,
+        placeholders=expanded.placeholders,
+        variables=expanded.variables,
+        file=draft.entry.file,
+    )
+
+
+def _check_type(shape: DefinitionShape, report: Report) -> None:
+    _check_external(shape, report)
+    if shape.type == "dual_ai":
+        _check_dual(shape, report)
+        return
+    for field in ("side_b", "max_session_turns"):
+        if getattr(shape, field) is not None:
+            report.warn((field,), "has no effect without type = 'dual_ai'")
+
+
+def _check_external(shape: DefinitionShape, report: Report) -> None:
+    if shape.type != "external":
+        if shape.external is not None:
+            report.error(("external",), "needs type = 'external'")
+        return
+    if shape.external is None:
+        report.error(("external",), "is required when type is 'external'")
+    for field in ("chat", "side_a", "side_b"):
+        if getattr(shape, field) is not None:
+            report.error((field,), "cannot be used when type is 'external'")
+
+
+def _check_dual(shape: DefinitionShape, report: Report) -> None:
+    for field in ("side_a", "side_b"):
+        if getattr(shape, field) is None:
+            report.error((field,), "is required when type is 'dual_ai'")
+    if shape.system_prompt is not None:
+        message = "belongs to one AI side; with type 'dual_ai' each side names a prompt"
+        report.error(("system_prompt",), message)
+    if shape.max_session_turns is None:
+        report.warn(("max_session_turns",), "is missing: nothing bounds the exchange")
+
+
+def _check_exposure(draft: DefinitionDraft[DefinitionShape], report: Report) -> None:
+    shape = draft.shape
+    if shape.expose_as_tool and not _TOOL_NAME.fullmatch(draft.name):
+        message = "expected letters, digits, '_' and '-' only, because exposeAsTool makes it a tool"
+        report.error(("name",), message)
+    if shape.expose_as_tool and shape.tool_description is None and shape.description is None:
+        report.warn(("tool_description",), "is missing: models will not know when to call this")
+
+
+def _check_lists(shape: DefinitionShape, references: References, report: Report) -> None:
+    """Warn about exact names in lists that name nothing: a typo in a denylist denies nothing."""
+    for field in ("tool_allowlist", "tool_denylist", "tool_approvals"):
+        for at, name in enumerate(getattr(shape, field) or ()):
+            if "*" not in name and not references.may_be_tool(name):
+                report.warn((field, at), references.unknown_tool(name))
+    for field in ("agent_allowlist", "agent_denylist"):
+        for at, name in enumerate(getattr(shape, field) or ()):
+            if "*" not in name and name not in references.definitions:
+                report.warn((field, at), references.unknown_definition(name))
+
+
+def _check_bindings(definition: Definition, references: References, report: Report) -> None:
+    sides = {"side_a": definition.side_a, "side_b": definition.side_b}
+    for name, side in sides.items():
+        if side is None:
+            continue
+        for field, tool in side.bound_tools():
+            refusal = _binding_refusal(tool, side.prompt, definition, references)
+            if refusal:
+                report.error((name, field), f"{refusal}, so no model can call it")
+
+
+def _binding_refusal(
+    tool: str, prompt: Prompt, definition: Definition, references: References
+) -> str | None:
+    if not prompt.lists(tool):
+        return f"tool {tool!r} is not in the tools of prompt {prompt.name!r}"
+    scoped = verdict(definition.tool_scope, _NamedTool(name=tool))
+    if not scoped:
+        return f"tool {scoped}"
+    if prompt.tools is None and not references.may_be_tool(tool):
+        return references.unknown_tool(tool)
+    return None
+
+
+def _revised(definition: Definition) -> Definition:
+    """Give a definition the hash of everything that agents made from it would notice."""
+    noticed = replace(
+        definition,
+        side_a=_without_file(definition.side_a),
+        side_b=_without_file(definition.side_b) if definition.side_b else None,
+        file="",
+        warnings=(),
+        revision="",
+    )
+    content = msgspec.json.encode(noticed, enc_hook=str, order="deterministic")
+    return replace(definition, revision=sha256(content).hexdigest()[:16])
+
+
+def _without_file(side: Side) -> Side:
+    return replace(side, prompt=replace(side.prompt, file=""))

@@ -1,0 +1,271 @@
+"""The graph of a definition: its sides, their prompts, and everything that those can call."""
+
+from typing import Literal
+
+from msgspec import Struct
+
+from retinue.definitions.catalog import Catalog
+from retinue.definitions.definition import Definition
+from retinue.definitions.package_names import is_private
+from retinue.definitions.prompt import FunctionEntry, HandoffEntry, Prompt, PromptTool
+from retinue.definitions.scoping import Patterns
+from retinue.definitions.side import SessionToolBinding, Side
+from retinue.definitions.subagent_config import SubagentConfig
+from retinue.errors import NotFoundError
+from retinue.ids import SideName
+
+EntryKind = Literal["tool", "prompt", "subagent", "handoff"]
+RuleName = Literal["stop_tool", "session_stop", "session_fail", "session_status"]
+ListName = Literal[
+    "toolAllowlist",
+    "toolDenylist",
+    "toolApprovals",
+    "capabilityAllowlist",
+    "capabilityDenylist",
+    "skillAllowlist",
+    "skillDenylist",
+    "agentAllowlist",
+    "agentDenylist",
+]
+
+
+class _Node(Struct, frozen=True, kw_only=True, rename="camel"):
+    pass
+
+
+class GraphHook(_Node, frozen=True, kw_only=True):
+    """A hook by its id, and the point of a run that it is at."""
+
+    id: str
+    kind: str
+
+
+class GraphEntry(_Node, frozen=True, kw_only=True):
+    """Something that a prompt can call."""
+
+    kind: EntryKind
+    name: str
+    target: str  # the name in this graph of the prompt or definition that it leads to
+    optional: str | None  # the variable that switches it on
+    is_blocking: bool
+    is_resumable: bool
+    is_immediate: bool
+
+
+class GraphPrompt(_Node, frozen=True, kw_only=True):
+    """A prompt; without a list it can call every tool that its definition allows."""
+
+    name: str
+    file: str
+    model: str | None
+    tools: list[GraphEntry] | None
+    hooks: list[GraphHook]
+
+
+class GraphRule(_Node, frozen=True, kw_only=True):
+    """A tool whose call ends a turn or a run, or tells how it goes."""
+
+    name: RuleName
+    tool: str
+
+
+class GraphSide(_Node, frozen=True, kw_only=True):
+    """A side that a model speaks for."""
+
+    name: SideName
+    label: str
+    prompt: GraphPrompt
+    stops_on_response: bool
+    max_steps: int | None
+    rules: list[GraphRule]
+
+
+class GraphPackage(_Node, frozen=True, kw_only=True):
+    """The package that a definition came with."""
+
+    name: str
+    version: str
+
+
+class GraphList(_Node, frozen=True, kw_only=True):
+    """A list that narrows what a definition may use and reach, by the name of its field."""
+
+    name: ListName
+    patterns: list[str]
+
+
+class GraphDefinition(_Node, frozen=True, kw_only=True):
+    """A definition with its sides."""
+
+    name: str
+    display_name: str
+    description: str
+    type: Literal["ai_human", "dual_ai", "external"]
+    model: str | None
+    file: str
+    is_public: bool  # else only its package can name it
+    package: GraphPackage | None
+    max_session_turns: int | None
+    lists: list[GraphList]
+    hooks: list[GraphHook]
+    sides: list[GraphSide]
+    warnings: list[str]
+
+
+class DefinitionGraph(_Node, frozen=True, kw_only=True):
+    """Everything that one definition leads to; the first definition is that one."""
+
+    definitions: list[GraphDefinition]
+    prompts: list[GraphPrompt]  # those that other prompts call
+
+    @property
+    def files(self) -> set[str]:
+        """The files that it was read from."""
+        prompts = [side.prompt for one in self.definitions for side in one.sides]
+        return {one.file for one in (*self.definitions, *self.prompts, *prompts) if one.file}
+
+
+def graph_of(catalog: Catalog, root: Definition) -> DefinitionGraph:
+    """Follow what a definition's prompts name; each node is there once, so circles end."""
+    found = _Found(catalog)
+    found.definition(root.name)
+    return DefinitionGraph(
+        definitions=list(found.definitions.values()), prompts=list(found.prompts.values())
+    )
+
+
+class _Found:
+    """What was met so far."""
+
+    def __init__(self, catalog: Catalog) -> None:
+        self._catalog = catalog
+        self._met: set[tuple[str, str]] = set()
+        self.definitions: dict[str, GraphDefinition] = {}
+        self.prompts: dict[str, GraphPrompt] = {}
+
+    def definition(self, name: str) -> None:
+        try:
+            one = self._catalog.definition(name)
+        except NotFoundError:
+            return  # its file failed after whoever names it was loaded
+        if not self._is_new("definition", name):
+            return
+        self.definitions[name] = GraphDefinition(
+            name=one.name,
+            display_name=one.display_name,
+            description=one.description,
+            type="external" if one.is_external else one.kind,
+            model=one.model,
+            file=one.file,
+            is_public=not is_private(one.name),
+            package=package_of(one),
+            max_session_turns=one.max_session_turns,
+            lists=_lists(one),
+            hooks=self._hooks(one.hooks),
+            sides=[self._side(which, side) for which, side in one.sides()],
+            warnings=list(one.warnings),
+        )
+        for _, side in one.sides():
+            self._follow(side.prompt)
+
+    def _follow(self, prompt: Prompt) -> None:
+        for entry in prompt.tools or ():
+            if isinstance(entry, HandoffEntry | SubagentConfig):
+                self.definition(entry.key)
+            elif not isinstance(entry, FunctionEntry):
+                self._sub_prompt(entry.key)
+
+    def _sub_prompt(self, name: str) -> None:
+        try:
+            prompt = self._catalog.prompt(name)
+        except NotFoundError:
+            return
+        if self._is_new("prompt", name):
+            self.prompts[name] = self._prompt(prompt, name)
+            self._follow(prompt)
+
+    def _is_new(self, kind: str, name: str) -> bool:
+        is_new = (kind, name) not in self._met
+        self._met.add((kind, name))
+        return is_new
+
+    def _side(self, name: SideName, side: Side) -> GraphSide:
+        bindings: tuple[tuple[RuleName, SessionToolBinding | None], ...] = (
+            ("session_stop", side.session_stop),
+            ("session_fail", side.session_fail),
+            ("session_status", side.session_status),
+        )
+        rules = [GraphRule(name=rule, tool=bound.name) for rule, bound in bindings if bound]
+        if side.stop_tool is not None:
+            rules.insert(0, GraphRule(name="stop_tool", tool=side.stop_tool))
+        return GraphSide(
+            name=name,
+            label=side.label or "",
+            prompt=self._prompt(side.prompt, side.prompt.name),
+            stops_on_response=side.stop_on_response,
+            max_steps=side.max_steps,
+            rules=rules,
+        )
+
+    def _prompt(self, prompt: Prompt, name: str) -> GraphPrompt:
+        return GraphPrompt(
+            name=name,
+            file=prompt.file,
+            model=prompt.model,
+            tools=None if prompt.tools is None else [_entry(entry) for entry in prompt.tools],
+            hooks=self._hooks(prompt.hooks),
+        )
+
+    def _hooks(self, ids: tuple[str, ...]) -> list[GraphHook]:
+        known = self._catalog.hooks()
+        return [GraphHook(id=id, kind=known[id].kind if id in known else "") for id in ids]
+
+
+def package_of(definition: Definition) -> GraphPackage | None:
+    home = definition.home
+    return GraphPackage(name=home.package, version=home.version) if home is not None else None
+
+
+def _entry(entry: PromptTool) -> GraphEntry:
+    child = entry if isinstance(entry, SubagentConfig) else None
+    return GraphEntry(
+        kind=_kind(entry),
+        name=entry.name,
+        target="" if isinstance(entry, FunctionEntry) else entry.key,
+        optional=entry.optional,
+        is_blocking=child is not None and child.blocking,
+        is_resumable=child is not None and child.resumable is not None,
+        is_immediate=child is not None and child.immediate is not None,
+    )
+
+
+def _kind(entry: PromptTool) -> EntryKind:
+    match entry:
+        case FunctionEntry():
+            return "tool"
+        case SubagentConfig():
+            return "subagent"
+        case HandoffEntry():
+            return "handoff"
+        case _:
+            return "prompt"
+
+
+def _lists(one: Definition) -> list[GraphList]:
+    """Collect the lists that are given; an empty allowlist counts, since it allows nothing."""
+    given: dict[ListName, Patterns | None] = {
+        "toolAllowlist": one.tool_allowlist,
+        "toolDenylist": one.tool_denylist or None,
+        "toolApprovals": one.tool_approvals or None,
+        "capabilityAllowlist": one.capability_allowlist,
+        "capabilityDenylist": one.capability_denylist or None,
+        "skillAllowlist": one.skill_allowlist,
+        "skillDenylist": one.skill_denylist or None,
+        "agentAllowlist": one.agent_allowlist,
+        "agentDenylist": one.agent_denylist or None,
+    }
+    return [
+        GraphList(name=name, patterns=list(patterns))
+        for name, patterns in given.items()
+        if patterns is not None
+    ]

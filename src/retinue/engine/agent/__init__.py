@@ -1,0 +1,1 @@
+"""The agent in memory, the cache that holds it, and the limits it works within."""

@@ -1,0 +1,336 @@
+"""An agent in memory: what the store holds of it, kept in step with every commit."""
+
+import asyncio
+from bisect import insort
+from collections import deque
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any, TypeVar
+
+from msgspec import UNSET, Struct, UnsetType, structs
+
+from retinue.agents.context import Context
+from retinue.agents.fate import is_final
+from retinue.agents.history import History
+from retinue.agents.inbox import Item
+from retinue.agents.request import Request
+from retinue.agents.state import AgentState, Lifecycle
+from retinue.ids import AgentId, ItemId, OwnerId, RequestId
+from retinue.records import AssistantRecord, KnownRecord, Usage
+from retinue.stores.port import (
+    AuditLine,
+    Commit,
+    FateChange,
+    NewAgent,
+    NewDelivery,
+    Post,
+    Redescription,
+    Snapshot,
+)
+from retinue.stores.request_port import Voiding
+
+RecordT = TypeVar("RecordT", bound=KnownRecord)
+
+_BYTES_PER_CHARACTER = 3  # of context: the record, the model message and what holds them
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AgentPatch:
+    """What a person may change about an agent; UNSET stays as it is, None clears."""
+
+    name: str | UnsetType | None = UNSET
+    pinned: bool | UnsetType = UNSET
+    attributes: dict[str, Any] | UnsetType = UNSET
+    model: str | UnsetType | None = UNSET
+    env: Mapping[str, str | None] | UnsetType = UNSET
+    """sealed values by name; None takes one away"""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Stop:
+    """End the turn that is going on, or the one that is about to begin; the queue stays."""
+
+    up_to: int  # the seq of the last item that may be about to begin; 0 when a turn went on
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reset:
+    """Forget the context, end the turn, drop what people had queued."""
+
+    reason: str
+    up_to: int  # the seq of the last item in the inbox; what people wrote later stays
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CompactNow:
+    """Sum up the older part of the context."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Change:
+    """Set what people set."""
+
+    patch: AgentPatch
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Terminate:
+    """End the agent for good; its history stays."""
+
+    reason: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Delete:
+    """Forget the agent altogether."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SwitchBack:
+    """The person comes back to this agent, from the one that answers instead of it or that one."""
+
+    leaving: AgentId | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Provide:
+    """Begin a subagent that waited for its variables."""
+
+    request_id: RequestId
+    env: Mapping[str, str]  # sealed for the child
+    by: str  # who gave them, for the audit
+
+
+Order = Provide | Stop | Reset | CompactNow | Change | SwitchBack | Terminate | Delete
+
+
+@dataclass(slots=True)
+class Command:
+    """An order and whoever waits until it is carried out."""
+
+    order: Order
+    done: asyncio.Future[bool]
+
+    def interrupts(self) -> bool:
+        return isinstance(self.order, Stop | Reset | Terminate | Delete)
+
+    def is_aside(self) -> bool:
+        """Whether it can be carried out while a model or a tool is at work: it adds no record."""
+        return isinstance(self.order, Change | Provide)
+
+    def settle(self, result: bool | Exception) -> None:
+        """Tell whoever gave it, if they still wait."""
+        if not self.done.done():
+            if isinstance(result, Exception):
+                self.done.set_exception(result)
+            else:
+                self.done.set_result(result)
+
+
+class Draft(Struct):
+    """A commit being put together."""
+
+    at: datetime
+    next_seq: int
+    state: AgentState
+    records: list[KnownRecord] = []
+    fates: list[FateChange] = []
+    posts: list[Post] = []
+    creates: list[NewAgent] = []
+    redescribed: list[Redescription] = []
+    deliveries: list[NewDelivery] = []
+    usages: list[tuple[str, Usage]] = []
+    audit: list[AuditLine] = []
+    requests: list[Request] = []
+    voids: Voiding | None = None
+    context_from: int | None = None
+    lifecycle: Lifecycle | None = None
+    definition: str | None = None  # another one from here on
+
+    begins: Post | None = None
+
+    def add(self, record: RecordT) -> RecordT:
+        """Stamp a record with its place and time."""
+        seq = self.next_seq + len(self.records)
+        stamped = structs.replace(record, seq=seq, at=self.at)
+        self.records.append(stamped)
+        return stamped
+
+
+class LiveAgent:
+    """One agent's working memory."""
+
+    def __init__(self, snapshot: Snapshot) -> None:
+        agent = snapshot.agent
+        self.id: AgentId = agent.id
+        self.owner: OwnerId = agent.owner
+        self.kind = agent.kind
+        self.descriptor = agent.descriptor
+        self.is_secluded = False  # it, or whom it works for, is a swarm's
+        self.definition = agent.definition
+        self.state = agent.state
+        self.epoch = snapshot.epoch
+        self.next_seq = snapshot.next_seq
+        self.history = History(snapshot.records)
+        self.context = Context(self.history.records)  # what the model whose turn it is sees
+        self._contexts = {"": self.context}  # by who sees it
+        self._seen_by: str = ""  # the side that acts, where both are models
+        self.waiting: list[Item] = []
+        self._last_item_seq = 0
+        turn = agent.state.turn
+        # The first open call may have been begun, and nobody saw its end.
+        self.is_in_doubt = turn is not None and not turn.calls_unbegun
+        self.compaction_failed_at = -1  # the seq at which summing up failed last
+        self.model_limit: int | None = None  # tokens, of the model that is used
+        self.overhead = 0  # characters of the system prompt and the tools
+        self.own_overhead = 0  # of these, what is not the definition's
+        self.system = ""  # the system prompt with what only this agent is told
+        self.system_of: object = None  # the plan that it is made of
+        self.system_since = -1  # what the roster had gone through by then
+        self.closing = ""  # what the model is told after the conversation
+        self.closing_since = -1  # the turn that first asked for it
+        self.closing_about: tuple[int, int, frozenset[str]] | None = None  # what it was made of
+        self.is_deleted = False
+        self.is_ended = agent.lifecycle != "active"
+        self.hook_posts: list[Post] = []  # what hooks asked for, for the next commit
+        self.has_listeners = agent.kind != "user"  # somebody may have to hear how items end
+        self.running: dict[ItemId, Item] = {}  # the turn's items
+        self._is_interrupted = False
+        self.commands: deque[Command] = deque()
+        self.cut_off: AssistantRecord | None = None  # what was said when a person pressed Stop
+        self.aside: asyncio.Task[None] | None = None  # a command beside the work that goes on
+        self._working: asyncio.Task[Any] | None = None
+        self.is_running_tools = False
+        for item in snapshot.items:
+            if item.fate == "queued":
+                self.receive(item)
+            else:
+                self.running[item.id] = item
+                self.has_listeners |= item.body.sender.type != "user"
+
+    def look_as(self, side: str) -> None:
+        """From here on the context is what this side sees; no side, where one is a person."""
+        if side != self._seen_by:
+            self._seen_by = side
+            if side not in self._contexts:
+                self._contexts[side] = Context(self.history.records, side=side)
+            self.context = self._contexts[side]
+
+    @property
+    def weight(self) -> int:
+        """About how many bytes it takes."""
+        return 4096 + self.context.characters * _BYTES_PER_CHARACTER
+
+    @property
+    def is_working(self) -> bool:
+        return self._working is not None
+
+    @property
+    def is_stopped_next(self) -> bool:
+        """Whether a person's Stop is what breaks off the work, and not a reset or the end."""
+        breaking = next((command for command in self.commands if command.interrupts()), None)
+        return breaking is not None and isinstance(breaking.order, Stop)
+
+    def receive(self, item: Item) -> None:
+        """Take an admitted item; one that was seen already changes nothing."""
+        if item.body.sender.type != "user":
+            self.has_listeners = True
+        if item.seq > self._last_item_seq:
+            self.waiting.append(item)
+            self._last_item_seq = item.seq
+        elif all(item.seq != known.seq for known in self.waiting) and item.fate == "queued":
+            insort(self.waiting, item, key=lambda entry: entry.seq)
+
+    def item(self, item_id: ItemId) -> Item | None:
+        """The item of that id, running or waiting."""
+        running = self.running.get(item_id)
+        return running or next((item for item in self.waiting if item.id == item_id), None)
+
+    def spoken(self, up_to: int) -> list[Item]:
+        """Give what people said, up to that item, and wait for an answer to."""
+        return [
+            item
+            for item in self.waiting
+            if item.is_user_input and not item.silent and item.seq <= up_to
+        ]
+
+    def refuse(self, error: Exception) -> None:
+        """Tell whoever gave a command that it cannot be carried out now."""
+        while self.commands:
+            self.commands.popleft().settle(error)
+
+    def interrupt(self) -> None:
+        """Break off the model call or the tools that are running, if any."""
+        if self._working is not None:
+            self._is_interrupted = True
+            self._working.cancel()
+
+    def begin_work(self, task: asyncio.Task[Any] | None, *, is_tool: bool) -> None:
+        """From here on this task may be interrupted, until `end_work`."""
+        self._working = task
+        self.is_running_tools = is_tool
+
+    def end_work(self) -> bool:
+        """No longer; tells whether it was interrupted."""
+        was_interrupted = self._is_interrupted
+        self._working = None
+        self._is_interrupted = False
+        self.is_running_tools = False
+        return was_interrupted
+
+    def commit_of(self, draft: Draft) -> Commit:
+        if self.hook_posts:
+            draft.posts = [*draft.posts, *self.hook_posts]
+            self.hook_posts.clear()
+        return Commit(
+            agent_id=self.id,
+            epoch=self.epoch,
+            at=draft.at,
+            begins=draft.begins,
+            state=draft.state if draft.state is not self.state else None,
+            records=draft.records,
+            context_from=draft.context_from,
+            fates=draft.fates,
+            posts=draft.posts,
+            creates=draft.creates,
+            redescribed=draft.redescribed,
+            deliveries=draft.deliveries,
+            usages=draft.usages,
+            audit=draft.audit,
+            requests=draft.requests,
+            voids=draft.voids,
+            lifecycle=draft.lifecycle,
+            definition=draft.definition,
+        )
+
+    def apply(self, draft: Draft) -> None:
+        """Follow what was committed."""
+        self.state = draft.state
+        self.next_seq += len(draft.records)
+        for record in draft.records:
+            self.history.append(record)
+            for context in self._contexts.values():
+                context.append(record)
+        if self.state.turn is not None and self.state.turn.calls_unbegun:
+            self.is_in_doubt = False
+        if draft.lifecycle is not None:
+            self.is_ended = draft.lifecycle != "active"
+        if draft.definition is not None:
+            self.definition = draft.definition
+        if draft.fates:
+            self._follow_fates(draft.fates)
+
+    def _follow_fates(self, changes: Sequence[FateChange]) -> None:
+        if self.waiting:
+            changed = {change.item_id for change in changes}
+            for item in self.waiting:
+                if item.id in changed:
+                    self.running[item.id] = item
+            self.waiting = [item for item in self.waiting if item.id not in changed]
+        for change in changes:
+            if is_final(change.fate):
+                self.running.pop(change.item_id, None)
+
+    def turn_items(self) -> Sequence[ItemId]:
+        return self.state.turn.items if self.state.turn else ()

@@ -1,0 +1,1 @@
+"""One tool call or model stream, from its permission to its result."""

@@ -1,0 +1,77 @@
+"""`agents_switch`: the person goes on with another agent."""
+
+from typing import Annotated, Any
+
+from pydantic import Field
+
+from retinue.engine.calls.tool_call import CallContext
+from retinue.engine.collaboration.delegate_sessions import DEFAULT, DelegateSession, resolve
+from retinue.engine.collaboration.delegation import AgentName, SessionName
+from retinue.engine.collaboration.services import CollaborationServices, call_of
+from retinue.engine.lineage.peers import reachable
+from retinue.engine.rules.messages import checked_text
+from retinue.engine.rules.switching import Departure
+from retinue.errors import NotFoundError, RefusedError
+from retinue.stores.port import Agent
+from retinue.tools.function_tool import FunctionTool, tool
+from retinue.tools.port import ToolContext
+
+Words = Annotated[
+    str | None, Field(description="what the person wants to begin with there, if anything")
+]
+
+
+def switching_tools(services: CollaborationServices) -> list[FunctionTool[..., Any]]:
+    @tool(name="agents_switch", effect="keyed", capabilities=["agents.write"])
+    async def switch(
+        ctx: ToolContext,
+        agentId: AgentName,  # noqa: N803  the name on the wire
+        session: SessionName = DEFAULT,
+        message: Words = None,
+    ) -> dict[str, Any]:
+        """Let the person go on with another agent, or go back to the one they came from.
+
+        That agent is told where they come from and what was said last.
+        """
+        call = call_of(ctx)
+        if message is not None:
+            message = checked_text(message, (), services.limits.message_characters).strip()
+        me = await services.store.agent(ctx.owner, ctx.agent_id)
+        if me.kind != "user":
+            raise RefusedError("no person talks to this agent: there is nobody to switch")
+        if call.turn.trail is not None and call.turn.trail.agents:
+            raise RefusedError("another agent asked for this, not a person: answer it instead")
+        chosen = await _chosen(services, call, agentId, session.strip())
+        told = chosen.told()
+        call.departure = Departure(
+            to=chosen.address,
+            name=told["sessionName"],
+            message=message or "",
+            trail=call.trail,
+        )
+        return {"status": "switched", **told}
+
+    return [switch]
+
+
+async def _chosen(
+    services: CollaborationServices, call: CallContext, name: str, session: str
+) -> DelegateSession:
+    """Where the person came from is always open to them; all else as for a message."""
+    home = await _home(services, call)
+    if home is not None and home.definition == name and session in (DEFAULT, "latest", home.id):
+        return DelegateSession(agent=home)
+    target = reachable(services.catalog, call.definition, name)
+    return await resolve(services, call, target.name, session)
+
+
+async def _home(services: CollaborationServices, call: CallContext) -> Agent | None:
+    route = call.state.route
+    came_from = route.agent_id if route is not None else call.state.came_from
+    if came_from is None:
+        return None
+    try:
+        home = await services.store.agent(call.owner, came_from)
+    except NotFoundError:
+        return None
+    return home if home.lifecycle == "active" else None

@@ -1,0 +1,95 @@
+"""`start_background_agent`: a subagent that works beside the conversation."""
+
+from typing import Annotated, Any
+
+from msgspec import structs
+from pydantic import Field
+
+from retinue.agents.descriptor import SubagentDescriptor
+from retinue.agents.inbox import ItemBody, Sender
+from retinue.engine.calls.inherited_variables import inherited, scoped_in
+from retinue.engine.collaboration.delegation_chain import refuse_endless
+from retinue.engine.collaboration.services import CollaborationServices, call_of, new_agent
+from retinue.engine.lineage.family_tree import ancestors_of
+from retinue.engine.lineage.peers import reachable
+from retinue.errors import RefusedError, UsageError
+from retinue.ids import derived_agent_id, new_item_id
+from retinue.stores.port import Agent, NewItem, Post
+from retinue.text import clean_text
+from retinue.tools.function_tool import FunctionTool, tool
+from retinue.tools.port import ToolContext
+
+_LONGEST_NAME = 60
+
+
+def background_tools(services: CollaborationServices) -> list[FunctionTool[..., Any]]:
+    store = services.store
+
+    @tool(name="start_background_agent", effect="keyed", capabilities=["agents.write"])
+    async def start(
+        ctx: ToolContext,
+        prompt: Annotated[str, Field(description="all that it needs to know to do its work")],
+        name: Annotated[str | None, Field(description="what to call it")] = None,
+        definition: Annotated[
+            str | None, Field(description="what kind of agent; without it one like you")
+        ] = None,
+    ) -> str:
+        """Start an agent that works in the background. Its result reaches you as a message."""
+        call = call_of(ctx)
+        prompt = clean_text(prompt)
+        if not prompt.strip():
+            raise UsageError("prompt: it is empty; say what the agent has to do")
+        refuse_endless(call, services.limits)
+        chosen = definition or ctx.definition
+        if chosen != ctx.definition:
+            chosen = reachable(services.catalog, ctx.definition, chosen).name
+        parent = await store.agent(ctx.owner, ctx.agent_id)
+        await check_room(services, parent)
+        child = derived_agent_id(call.idempotency_key)
+        named = name_of(name, prompt)
+        descriptor = SubagentDescriptor(id=child, parent_agent_id=parent.id, name=named)
+        item = NewItem(
+            id=new_item_id(),
+            kind="message",
+            body=ItemBody(text=prompt, sender=Sender(type="agent", id=parent.id), trail=call.trail),
+            admitted_at=call.clock.now(),
+        )
+        made = new_agent(call, descriptor, chosen, agent_id=child)
+        if call.state.env:
+            scoped = scoped_in(services.catalog, call, services.catalog.definition(chosen))
+            env = inherited(call, child, without=[one.name for one in scoped])
+            made = structs.replace(made, state=structs.replace(made.state, env=env))
+        call.posts.append(Post(to=made, item=item, owner=ctx.owner))
+        return (
+            f'Started the background agent "{named}" ({child}). Its result will reach you as a '
+            "message; with its id you can write to it before that."
+        )
+
+    return [start]
+
+
+def name_of(name: str | None, prompt: str) -> str:
+    """The given name, else how the prompt begins."""
+    words = " ".join(clean_text(name or "").split()) or " ".join(prompt.split())
+    return words if len(words) <= _LONGEST_NAME else f"{words[: _LONGEST_NAME - 1].rstrip()}…"
+
+
+async def check_room(services: CollaborationServices, parent: Agent) -> None:
+    """Refuse one more child when the family is as deep or as large as it may be."""
+    limits = services.limits
+    depth = len(await ancestors_of(services.store, parent)) + 1
+    if depth > limits.subagent_depth:
+        raise RefusedError(
+            f"agents may be nested {limits.subagent_depth} deep (limits.subagentDepth): "
+            "do this yourself"
+        )
+    children = await services.store.children(parent.owner, parent.id)
+    live = sum(
+        child.lifecycle == "active" and (child.is_busy or child.state.child is not None)
+        for child in children
+    )
+    if live >= limits.live_children:
+        raise RefusedError(
+            f"{live} of your agents are at work or kept, as many as may be "
+            "(limits.liveChildren): wait for one to finish"
+        )

@@ -1,0 +1,1 @@
+"""Events for the doors, dispatch of agents, the outbox, and outcomes of messages."""

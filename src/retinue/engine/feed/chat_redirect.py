@@ -1,0 +1,42 @@
+"""Chats whose person went on with another agent: where their messages go."""
+
+from collections.abc import Collection
+from dataclasses import dataclass
+
+from retinue.agents.descriptor import UserDescriptor
+from retinue.agents.inbox import Route
+from retinue.errors import NotFoundError
+from retinue.ids import AgentId, OwnerId
+from retinue.stores.port import Store
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Away:
+    """Who answers a chat instead of its own agent, and the way back."""
+
+    switched_to: AgentId
+    route: Route
+
+
+class ChatRedirects:
+    """Asks the store, so that it is right after a restart too."""
+
+    def __init__(self, store: Store, connectors: Collection[str]) -> None:
+        self._store = store
+        self._connectors = connectors
+
+    async def away(self, owner: OwnerId, chat: UserDescriptor) -> Away | None:
+        """Who answers this chat, if not its own agent; one that ended answers nobody."""
+        if chat.connector not in self._connectors:
+            return None
+        own = await self._store.find(owner, chat)
+        if own is None or own.state.switched_to is None:
+            return None
+        try:
+            other = await self._store.agent(owner, own.state.switched_to)
+        except NotFoundError:
+            return None
+        if other.lifecycle != "active":
+            return None
+        route = Route(agent_id=own.id, connector=chat.connector, channel=chat.channel_id)
+        return Away(switched_to=other.id, route=route)

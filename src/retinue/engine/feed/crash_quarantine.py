@@ -1,0 +1,32 @@
+"""Turns in which processes died run one at a time, so that the next death has one suspect."""
+
+from collections.abc import Callable
+
+from retinue.engine.feed.dispatch import Priority
+from retinue.ids import AgentId
+
+
+class CrashQuarantine:
+    """Lets one suspect run and wakes the next when it is done; all others run as ever."""
+
+    def __init__(self, wake: Callable[[AgentId, Priority], None]) -> None:
+        self._wake = wake
+        self._running: AgentId | None = None
+        self._waiting: dict[AgentId, Priority] = {}
+
+    def begin(self, agent_id: AgentId, priority: Priority) -> bool:
+        """Whether this suspect may run now; if not, it is woken when it may."""
+        if self._running not in (None, agent_id):
+            self._waiting[agent_id] = priority
+            return False
+        self._waiting.pop(agent_id, None)
+        self._running = agent_id
+        return True
+
+    def end(self, agent_id: AgentId) -> None:
+        """A run is over, be it a trial or not: who was woken for one may have needed none."""
+        if self._running == agent_id:
+            self._running = None
+        if self._running is None and self._waiting:
+            suspect = next(iter(self._waiting))
+            self._wake(suspect, self._waiting.pop(suspect))

@@ -1,0 +1,87 @@
+"""Whether the store takes anything: while it does not, nothing begins, and commands are refused."""
+
+import asyncio
+import logging
+from collections.abc import Sequence
+
+from retinue.clock import Clock
+from retinue.errors import StoreFullError
+from retinue.ids import AgentId
+from retinue.records import AssistantRecord, KnownRecord, ToolRecord
+from retinue.repeated_log import RepeatedLog
+from retinue.stores.port import Store
+
+logger = logging.getLogger(__name__)
+
+_RETRY_SECONDS = 1.0
+_NAMED = 5  # of what was lost, in one line
+
+
+class DiskFullGate:
+    """What the last writes of this process say about the disk."""
+
+    def __init__(self, store: Store, clock: Clock) -> None:
+        self._store = store
+        self._clock = clock
+        self._trouble = RepeatedLog(
+            logger,
+            "the store takes nothing, so agents wait",
+            over="the store takes messages again, and agents go on",
+            monotonic=clock.monotonic,
+        )
+        self._ending = asyncio.Event()
+        self._lost: list[str] = []
+        self.is_short = False  # the last write was refused
+        self.is_troubled = False  # and none was taken since
+
+    def refused(self, error: StoreFullError) -> None:
+        self.is_short = True
+        self.is_troubled = True
+        self._trouble.tell(error.message)
+
+    def took(self) -> None:
+        self.is_short = False
+        self.is_troubled = False
+        self._trouble.end()
+
+    async def check(self) -> None:
+        """Raise `StoreFullError` if nothing could be stored, and still cannot."""
+        if self.is_short:
+            try:
+                await self._store.check()
+            except StoreFullError as error:
+                self.refused(error)
+                raise
+            self.is_short = False  # a step may still be too much; its commit tells
+
+    async def pause(self) -> None:
+        """Wait a moment before the next try; the end of the process does not wait for it."""
+        waits = [
+            asyncio.ensure_future(self._clock.sleep(_RETRY_SECONDS)),
+            asyncio.ensure_future(self._ending.wait()),
+        ]
+        try:
+            await asyncio.wait(waits, return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            for wait in waits:
+                wait.cancel()
+
+    def begin_ending(self) -> None:
+        self._ending.set()
+
+    def lose(self, agent_id: AgentId, records: Sequence[KnownRecord]) -> None:
+        """Note what a process that stops could not store, and nobody can find out again."""
+        for record in records:
+            if isinstance(record, ToolRecord):
+                self._lost.append(f"the result of {record.name} for {agent_id}")
+            elif isinstance(record, AssistantRecord):
+                self._lost.append(f"a response for {agent_id}")
+
+    def tell_lost(self) -> None:
+        if self._lost:
+            shown = ", ".join(self._lost[:_NAMED])
+            more = len(self._lost) - _NAMED
+            logger.error(
+                "stopped without room on the disk; not stored: %s",
+                shown + (f" and {more} more" if more > 0 else ""),
+            )

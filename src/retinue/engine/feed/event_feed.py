@@ -1,0 +1,159 @@
+"""The one event stream: committed facts by cursor, and live output beside them."""
+
+from collections.abc import AsyncIterator, Sequence
+from typing import Protocol
+
+from msgspec import structs
+
+from retinue.engine.feed.agent_views import IsInMemory, change_before, cursor_of, events_of
+from retinue.engine.feed.subscribers import Reader, Subscribers, SubscriberSet
+from retinue.errors import RetinueError
+from retinue.events import CommittedEvent, Event, HelloEvent, LiveEvent, ResyncEvent
+from retinue.ids import AgentId, OwnerId
+from retinue.stores.port import Change, Store
+
+_PAGE = 500
+
+
+class LaggedError(RetinueError):
+    """The reader is too slow; it should come back with its last cursor."""
+
+    code = "lagged"
+
+
+class Streamed(Protocol):
+    """A response that is being streamed, as far as it has come."""
+
+    @property
+    def owner(self) -> OwnerId: ...
+
+    @property
+    def agent_id(self) -> AgentId: ...
+
+    def catch_up(self) -> None:
+        """Tell watchers what was held back, so that they know all that `so_far` has."""
+        ...
+
+    def so_far(self) -> Sequence[LiveEvent]: ...
+
+
+class Feed:
+    """Hands out what was committed, and deltas while somebody watches."""
+
+    def __init__(self, store: Store, is_in_memory: IsInMemory) -> None:
+        self._store = store
+        self._is_in_memory = is_in_memory
+        self._audiences = Subscribers()
+        self.is_heard = self._audiences.is_heard
+        self._streamed: dict[AgentId, Streamed] = {}
+
+    def publish(self, changes: Sequence[Change]) -> None:
+        for change in changes:
+            owner, agent_id = change.owner, change.agent_id
+            if change.records:
+                self._streamed.pop(agent_id, None)  # what was streamed is a record now
+            if self._audiences.are_empty or not self.is_heard(owner, agent_id):
+                continue
+            for audience in self._audiences.watching(owner, agent_id):
+                audience.offer(change)
+            if change.requests:
+                asked = structs.replace(change, records=(), items=(), agent=None)
+                for audience in self._audiences.beside(owner, agent_id):
+                    audience.offer(asked)
+            if change.agent is not None:
+                self._audiences.follow(change.agent)
+
+    def live(self, owner: OwnerId, agent_id: AgentId, event: LiveEvent) -> None:
+        """Show live output to whoever watches the agent, or one that waits for it."""
+        for audience in self._audiences.watching(owner, agent_id):
+            audience.show(event)
+        for audience in self._audiences.beside(owner, agent_id):
+            audience.show(event)
+
+    def streams(self, response: Streamed) -> None:
+        """Keep the response at hand for readers that come while it is being streamed."""
+        self._streamed[response.agent_id] = response
+
+    def streams_no_more(self, agent_id: AgentId) -> None:
+        self._streamed.pop(agent_id, None)
+
+    def announce(self, event: LiveEvent, *, owner: OwnerId | None = None) -> None:
+        """Tell everybody, or everybody who watches for one owner, whichever agents they watch."""
+        for audience in self._audiences:
+            if owner is None or audience.owner == owner:
+                audience.offer(event)
+
+    def close(self) -> None:
+        for audience in self._audiences:
+            audience.offer(None)
+
+    async def subscribe(
+        self, owner: OwnerId, *, after: int | None, agent_id: AgentId | None
+    ) -> AsyncIterator[Event]:
+        """Replay what came after the cursor, then go on live, without a gap or a repeat."""
+        reader = Reader()
+        # Before the replay: what is committed meanwhile is queued.
+        audience = self._audiences.join(owner, agent_id, reader)
+        try:
+            await self._audiences.find_helpers(audience, self._store)
+            if after is None:
+                seen = cursor_of(await self._store.cursor())
+                streamed = self._begin_live(audience, reader)
+                yield HelloEvent(cursor=seen)
+            else:
+                seen = after
+                yield HelloEvent(cursor=seen)
+                async for event in self._replay(owner, after, agent_id):
+                    seen = event.cursor
+                    yield event
+                streamed = self._begin_live(audience, reader)
+            for event in streamed:
+                yield event
+            async for event in self._follow(reader, seen):
+                yield event
+        finally:
+            self._audiences.leave(audience, reader)
+
+    def _begin_live(self, audience: SubscriberSet, reader: Reader) -> list[LiveEvent]:
+        """Give what is being streamed so far; from this moment on the reader gets the rest."""
+        for response in self._streamed.values():
+            response.catch_up()
+        reader.is_live = True
+        return [
+            event
+            for response in self._streamed.values()
+            if audience.hears(response.owner, response.agent_id)
+            for event in response.so_far()
+        ]
+
+    async def _replay(
+        self, owner: OwnerId, after: int, agent_id: AgentId | None
+    ) -> AsyncIterator[CommittedEvent | ResyncEvent]:
+        seen = change_before(after)
+        while True:
+            newest = await self._store.cursor()
+            page = await self._store.changes(owner, after=seen, agent_id=agent_id, limit=_PAGE)
+            if page is None or seen > newest:
+                yield ResyncEvent(cursor=cursor_of(newest))
+                return
+            for change in page:
+                for event in events_of(change, self._is_in_memory):
+                    if event.cursor > after:
+                        yield event
+            if len(page) < _PAGE:
+                return
+            seen = page[-1].cursor
+
+    async def _follow(self, reader: Reader, seen: int) -> AsyncIterator[Event]:
+        while True:
+            if reader.has_lagged:
+                raise LaggedError("this reader was too slow; subscribe again from its last cursor")
+            thing = await reader.queue.get()
+            if thing is None:
+                return
+            if not isinstance(thing, Change):
+                yield thing
+            elif cursor_of(thing.cursor) > seen:
+                for event in events_of(thing, self._is_in_memory):
+                    if event.cursor > seen:
+                        yield event

@@ -1,0 +1,1 @@
+"""Parents, children and peers: who belongs to whom, and who may reach whom."""

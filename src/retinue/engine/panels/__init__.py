@@ -1,0 +1,1 @@
+"""Browser windows: what they show, and asking one to open something."""

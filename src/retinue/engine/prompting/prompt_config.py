@@ -1,0 +1,326 @@
+"""Plans: how a definition calls its model, made once for each revision of the files."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from retinue.agents.context import neutral
+from retinue.agents.tokens import json_characters
+from retinue.definitions.catalog import Catalog
+from retinue.definitions.declarations import Hook, HookKind, HookSet
+from retinue.definitions.definition import Definition
+from retinue.definitions.prompt import Prompt, Variable
+from retinue.definitions.scoping import effective
+from retinue.definitions.side import SessionToolBinding, Side
+from retinue.definitions.subagent_config import SubagentConfig
+from retinue.engine.lineage.peers import peers_of
+from retinue.engine.prompting.prompt_sections import (
+    Section,
+    agents_section,
+    base_section,
+    items_section,
+    joined,
+    message_context_section,
+    panels_section,
+    skills_section,
+    tools_section,
+)
+from retinue.engine.prompting.prompt_sources import NoSkills, SkillOffer, Skills
+from retinue.engine.rules.stopping import as_text
+from retinue.engine.variables.values import declared_by
+from retinue.ids import SideName
+from retinue.models.port import ToolSpec
+from retinue.tools.package_tools import visible_tools
+from retinue.tools.port import Tool
+
+MESSAGE_TOOL = "agents_message"
+PANEL_TOOL = "panels_list"
+READING = {"lists.read": "list", "notes.read": "note", "views.read": "view"}
+"""Types of artifacts, by the capability of tools that read them."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PromptConfig:
+    """How a definition calls its model: for one revision of the files, and one case of agents."""
+
+    definition: Definition
+    side: Side  # whose plan it is
+    models: Sequence[str]  # the first that answers is used
+    system: str
+    sections: Sequence[Section]  # what the system prompt is made of
+    scoped: Mapping[str, Tool]  # what the scope allows, by whichever way it is called
+    tools: Mapping[str, Tool]  # those of them that the model is shown
+    specs: Sequence[ToolSpec]
+    overhead: int  # characters of all that
+    is_dual: bool  # both sides are models
+    is_plain: bool  # nothing but an answer in words ends its turn
+    asks_first: bool  # its owner is asked about some of its calls
+    terminal: frozenset[str]  # tools whose success ends the run
+    bound: frozenset[str]  # tools that end the run or tell how it goes
+    known: Mapping[str, Tool]  # what a call could name, whether the scope allows it or not
+    stock: Mapping[str, Tool]  # all tools there are
+    artifacts: frozenset[str]  # types of artifacts that it may read; none for most definitions
+    hooks: HookSet | None = None
+    arguments: frozenset[str] = frozenset()
+    """what the prompt shows of the arguments that its definition was called with"""
+    immediate: tuple[SubagentConfig, ...] = ()
+    """subagents that are begun when the prompt becomes active"""
+    variables: Sequence[Variable] = ()
+    """what differs between agents: values that each must have, or that the prompt shows"""
+    gates: frozenset[str] = frozenset()
+    """variables that switch entries of the prompt on"""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PromptCase:
+    """What makes the plans of some agents differ from the usual one of their definition."""
+
+    on: frozenset[str] = frozenset()
+    """variables that switch entries on; usually none does"""
+    has_children: bool = False
+    """whether it has subagents to write to, whoever began them"""
+    is_secluded: bool = False
+    """whether nobody but its contact can be reached, so that it is told of nobody else"""
+
+
+USUAL = PromptCase()
+
+OwnTools = Callable[[Definition, SideName, PromptCase], Mapping[str, Tool]]
+"""Makes the tools that a side's prompt brings along, such as its subagents."""
+
+
+def no_own_tools(_definition: Definition, _side: SideName, _case: PromptCase) -> Mapping[str, Tool]:
+    return {}
+
+
+def together(*makers: OwnTools) -> OwnTools:
+    """Several kinds of own tools as one."""
+    return lambda definition, side, case: {
+        name: tool for make in makers for name, tool in make(definition, side, case).items()
+    }
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Kept:
+    """A plan, what it was made of, and the plans of other cases."""
+
+    definitions: int  # the revision of the catalog
+    skills: int  # and that of the skills
+    tools: Mapping[str, Tool]
+    config: PromptConfig
+    others: dict[PromptCase, PromptConfig] = field(default_factory=dict[PromptCase, PromptConfig])
+
+
+class PromptConfigs:
+    """Makes plans and keeps each until any definition or the tools change."""
+
+    def __init__(
+        self,
+        catalog: Catalog,
+        default_model: str,
+        own: OwnTools = no_own_tools,
+        skills: Skills | None = None,
+    ) -> None:
+        self._catalog = catalog
+        self._default_model = default_model
+        self._own = own
+        self._skills = skills or NoSkills()
+        self._configs: dict[tuple[str, SideName], _Kept] = {}
+
+    @property
+    def has_hooks(self) -> bool:
+        """Whether the project has any; most have none."""
+        return bool(self._catalog.hooks())
+
+    def definition(self, name: str) -> Definition:
+        return self._catalog.definition(name)
+
+    def is_plain(self, name: str, side: SideName) -> bool:
+        """Whether the side is known to end its turn by an answer in words."""
+        kept = self._configs.get((name, side))
+        return (
+            kept is not None
+            and kept.config.is_plain
+            and kept.definitions == self._catalog.revision
+            and kept.skills == self._skills.revision
+        )
+
+    def config(self, name: str, side: SideName, tools: Mapping[str, Tool]) -> PromptConfig:
+        definitions, skills = self._catalog.revision, self._skills.revision
+        kept = self._configs.get((name, side))
+        if (
+            kept is not None
+            and kept.tools is tools
+            and kept.definitions == definitions
+            and kept.skills == skills
+        ):
+            return kept.config
+        config = self._made(name, side, tools, USUAL)
+        self._configs[name, side] = _Kept(
+            definitions=definitions, skills=skills, tools=tools, config=config
+        )
+        return config
+
+    def plan_for(
+        self, usual: PromptConfig, side: SideName, tools: Mapping[str, Tool], case: PromptCase
+    ) -> PromptConfig:
+        """The plan of agents to whom this applies, beside the usual one that `config` gave."""
+        name = usual.definition.name
+        kept = self._configs[name, side]
+        config = kept.others.get(case)
+        if config is None:
+            config = kept.others[case] = self._made(name, side, tools, case)
+        return config
+
+    def told(
+        self,
+        config: PromptConfig,
+        arguments: Mapping[str, Any],
+        texts: Mapping[str, str] | None = None,
+    ) -> PromptConfig:
+        """The plan of an agent whose definition was called with these arguments, or whose variables
+        have these texts."""
+        prompt = config.side.prompt
+        given = {name: as_text(arguments[name]) for name in prompt.properties & arguments.keys()}
+        values = {**(texts or {}), **given}
+        base = base_section(config.definition, rendered(config.definition, prompt, values))
+        system = joined(sections := [base, *config.sections[1:]])
+        overhead = config.overhead + len(system) - len(config.system)
+        return replace(config, system=system, sections=sections, overhead=overhead)
+
+    def _made(
+        self, name: str, side_name: SideName, tools: Mapping[str, Tool], case: PromptCase
+    ) -> PromptConfig:
+        catalog = self._catalog
+        written = catalog.definition(name)
+        definition = written.switched(side_name, case.on)
+        side = definition.side(side_name)
+        prompt = side.prompt
+        brought = self._own(definition, side_name, case)
+        known = {**visible_tools(definition.home, tools), **brought}
+        scoped = _scoped(definition, prompt, known, brought)
+        skills = self._skills.offered(definition, scoped)
+        shown = {key: tool for key, tool in scoped.items() if key not in skills.replaces}
+        artifacts = frozenset(
+            READING[each]
+            for tool in scoped.values()
+            for each in tool.capabilities
+            if each in READING
+        )
+        variables = _varying(definition, prompt)
+        tells_peers = MESSAGE_TOOL in shown and not case.is_secluded
+        peers = peers_of(definition, catalog) if tells_peers else ()
+        unset = {one.name: "" for one in variables}
+        sections = sections_of(
+            base_section(definition, rendered(definition, prompt, unset)),
+            tools=shown,
+            skills=skills,
+            artifacts=artifacts,
+            peers=peers,
+        )
+        system = joined(sections)
+        specs = [spec_of(tool) for tool in shown.values()]
+        models = [prompt.model or definition.model or self._default_model]
+        models += [*prompt.fallback_models, *definition.fallback_models]
+        return PromptConfig(
+            definition=definition,
+            side=side,
+            models=list(dict.fromkeys(models)),
+            system=system,
+            sections=sections,
+            scoped=scoped,
+            tools=shown,
+            specs=specs,
+            overhead=len(system) + sum(map(spec_characters, specs)),
+            known=known,
+            stock=tools,
+            is_dual=definition.is_dual,
+            is_plain=side.is_plain and not definition.is_dual,
+            asks_first=bool(definition.tool_approvals),
+            terminal=_named(side.session_stop, side.session_fail),
+            bound=_named(side.session_stop, side.session_fail, side.session_status),
+            artifacts=artifacts,
+            arguments=prompt.placeholders & prompt.properties,
+            immediate=_immediate(prompt),
+            hooks=hooks_of(catalog, definition, prompt),
+            variables=variables,
+            gates=written.side(side_name).prompt.gates,
+        )
+
+
+def sections_of(
+    base: Section,
+    *,
+    tools: Mapping[str, Tool],
+    skills: SkillOffer,
+    artifacts: frozenset[str],
+    peers: Sequence[Definition],
+) -> list[Section]:
+    """The system prompt in its order; sections about what the agent cannot use are left out."""
+    sections = [
+        base,
+        tools_section(tools.values()),
+        skills_section(skills.entries),
+        items_section(artifacts),
+        message_context_section(artifacts),
+        panels_section(artifacts, has_panel_tools=PANEL_TOOL in tools),
+        agents_section(peers),
+    ]
+    return [section for section in sections if section.text]
+
+
+def rendered(definition: Definition, prompt: Prompt, values: Mapping[str, str]) -> str:
+    return prompt.render({**prompt.env, **definition.env, **values})
+
+
+def spec_of(tool: Tool) -> ToolSpec:
+    return ToolSpec(
+        name=tool.name, description=neutral(tool.description), parameters=dict(tool.parameters)
+    )
+
+
+def spec_characters(spec: ToolSpec) -> int:
+    return len(spec.name) + len(spec.description) + json_characters(spec.parameters)
+
+
+def _scoped(
+    definition: Definition, prompt: Prompt, known: Mapping[str, Tool], brought: Mapping[str, Tool]
+) -> dict[str, Tool]:
+    """What the scope allows, by name: sources come and go in any order, and caches want one."""
+    allowed = [
+        tool
+        for tool in effective(definition.tool_scope, known.values())
+        if tool.name in brought or prompt.lists(tool.name)
+    ]
+    return {tool.name: tool for tool in sorted(allowed, key=lambda tool: tool.name)}
+
+
+def _immediate(prompt: Prompt) -> tuple[SubagentConfig, ...]:
+    return tuple(
+        entry
+        for entry in prompt.tools or ()
+        if isinstance(entry, SubagentConfig) and entry.immediate is not None
+    )
+
+
+def hooks_of(catalog: Catalog, definition: Definition, prompt: Prompt) -> HookSet | None:
+    """The hooks of a side; a prompt's own take the place of the definition's."""
+    known = catalog.hooks()
+    found: dict[HookKind, list[Hook]] = {}
+    for name in prompt.hooks or definition.hooks:
+        hook = known.get(name)
+        if hook is not None:
+            found.setdefault(hook.kind, []).append(hook)
+    return found or None
+
+
+def _varying(definition: Definition, prompt: Prompt) -> Sequence[Variable]:
+    return [
+        one
+        for one in declared_by(definition, prompt)
+        if one.is_required or (one.type == "text" and one.name in prompt.placeholders)
+    ]
+
+
+def _named(*bindings: SessionToolBinding | None) -> frozenset[str]:
+    return frozenset(binding.name for binding in bindings if binding is not None)

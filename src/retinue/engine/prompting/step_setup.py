@@ -1,0 +1,245 @@
+"""What a turn works with right now: its plan, its tools, and the model whose try it is."""
+
+from collections.abc import Mapping, Sequence
+
+from retinue.agents.descriptor import PermanentDescriptor
+from retinue.agents.state import Turn
+from retinue.agents.tokens import (
+    CHARACTERS_PER_TOKEN,
+    LARGEST_CORRECTION,
+    corrected_tokens,
+    estimated_tokens,
+)
+from retinue.clock import Clock
+from retinue.definitions.declarations import HookSet
+from retinue.engine.agent.limits import Limits
+from retinue.engine.agent.live_agent import LiveAgent
+from retinue.engine.panels.windows import Windows
+from retinue.engine.prompting.permanent_directory import WRITING_TOOL, PermanentDirectory
+from retinue.engine.prompting.prompt_config import USUAL, PromptCase, PromptConfig, PromptConfigs
+from retinue.engine.prompting.prompt_sections import Section, joined
+from retinue.engine.prompting.prompt_sources import Artifacts
+from retinue.engine.prompting.reload import Reload
+from retinue.engine.prompting.volatile_sections import (
+    MOST_ITEMS,
+    closing_text,
+    items_now,
+    panels_now,
+)
+from retinue.engine.rules.context_policy import WARNING, pressure_of
+from retinue.engine.rules.decision import Pressure, Rules
+from retinue.engine.variables.values import Environment, Holder
+from retinue.errors import RetinueError
+from retinue.ids import SideName
+from retinue.models.port import Model, Models
+from retinue.text import clean_text
+from retinue.tools.port import Tool, Toolbox
+
+_TOOLS_FRESH_SECONDS = 0.2
+_CALM = WARNING * CHARACTERS_PER_TOKEN / LARGEST_CORRECTION
+"""Characters for each token of the limit that are no pressure, however far off the estimate is."""
+
+
+class StepSetup:
+    """Looks things up for a step; cheap enough to be asked before each one."""
+
+    def __init__(  # noqa: PLR0913  its parts, all by name
+        self,
+        *,
+        configs: PromptConfigs,
+        reload: Reload,
+        toolbox: Toolbox,
+        models: Models,
+        clock: Clock,
+        limits: Limits,
+        directory: PermanentDirectory,
+        environment: Environment,
+        artifacts: Artifacts,
+        windows: Windows,
+    ) -> None:
+        self._directory = directory
+        self._artifacts = artifacts
+        self._windows = windows
+        self._environment = environment
+        self._reload = reload
+        self._toolbox = toolbox
+        self._models = models
+        self._clock = clock
+        self.limits = limits
+        self._configs = configs
+        self._known_models: dict[str, Model] = {}
+        self.tools: Mapping[str, Tool] = {}
+        self._tools_until = float("-inf")
+
+    def config(self, live: LiveAgent) -> PromptConfig:
+        side: SideName = live.state.turn.side if live.state.turn is not None else "side_a"
+        config = self._configs.config(live.definition, side, self.tools)
+        if config.gates or live.state.children or live.is_secluded:
+            config = self._suited(config, live, side, is_secluded=live.is_secluded)
+        if config.variables or (config.arguments and live.state.arguments):
+            texts = self._texts(live, config) if config.variables else None
+            config = self._configs.told(config, live.state.arguments, texts)
+        live.overhead = config.overhead + live.own_overhead
+        live.look_as(side if config.is_dual else "")
+        return config
+
+    def _suited(
+        self, config: PromptConfig, holder: Holder, side: SideName, *, is_secluded: bool = False
+    ) -> PromptConfig:
+        """The plan as this agent's variables and subagents have it."""
+        variables = self._environment.of(holder, config.definition, config.side.prompt)
+        case = PromptCase(
+            on=variables.on(config.gates),
+            has_children=any(e.is_addressable and e.side == side for e in holder.state.children),
+            is_secluded=is_secluded,
+        )
+        return config if case == USUAL else self._configs.plan_for(config, side, self.tools, case)
+
+    def hooks(self, live: LiveAgent) -> HookSet | None:
+        """The hooks of the side whose turn it is; none, while a definition cannot be used."""
+        if not self._configs.has_hooks:
+            return None
+        try:
+            return self.config(live).hooks
+        except RetinueError:
+            return None
+
+    def _texts(self, live: LiveAgent, config: PromptConfig) -> Mapping[str, str]:
+        """What the prompt shows of this agent's variables. Raises when one that it must have is
+        missing: no model is asked then."""
+        prompt = config.side.prompt
+        variables = self._environment.of(live, config.definition, prompt)
+        variables.check(config.variables, f"agent {config.definition.name!r}")
+        shown = (one.name for one in config.variables if one.name in prompt.placeholders)
+        return {name: clean_text(variables.get(name) or "") for name in shown}
+
+    async def config_of(
+        self, definition: str, side: SideName = "side_a", holder: Holder | None = None
+    ) -> PromptConfig:
+        """The plan of a definition, or of an agent of it, for whoever is no step of an agent."""
+        await self.refresh()
+        config = self._configs.config(definition, side, self.tools)
+        return config if holder is None else self._suited(config, holder, side)
+
+    async def tools_of(self, definition: str, holder: Holder | None) -> Sequence[Tool]:
+        return list((await self.config_of(definition, holder=holder)).tools.values())
+
+    def knows(self, definition: str) -> bool:
+        try:
+            self._configs.definition(definition)
+        except RetinueError:
+            return False
+        return True
+
+    def rules(self, live: LiveAgent, turn: Turn) -> Rules | None:
+        """How the acting side's turn ends, where it is not simply by an answer in words."""
+        if self._configs.is_plain(live.definition, turn.side):
+            return None
+        try:
+            definition = self._configs.definition(live.definition)
+            side = definition.side(turn.side)
+        except RetinueError:
+            return None  # the next step says what is wrong
+        history = live.history
+        response = history.unanswered
+        if response is not None and response.seq < max(turn.first_seq, turn.side_since):
+            response = None
+        return Rules(
+            side=side,
+            is_dual=definition.is_dual,
+            max_turns=definition.max_session_turns if definition.is_dual else None,
+            response=response,
+            results=history.results,
+        )
+
+    async def system(self, live: LiveAgent, config: PromptConfig) -> str:
+        """The plan's system prompt, and after it what only this agent or its owner's are told."""
+        changes = self._directory.changes
+        if live.system_of is config and live.system_since == changes:
+            system = live.system
+        else:
+            own = await self.own_sections(live, config)
+            system = joined([Section("plan", config.system), *own]) if own else config.system
+            if live.kind != "permanent":  # what these are told can be changed by themselves
+                live.system, live.system_of, live.system_since = system, config, changes
+        live.own_overhead = len(system) - len(config.system)
+        live.overhead = config.overhead + live.own_overhead
+        return system
+
+    async def own_sections(self, live: LiveAgent, config: PromptConfig) -> Sequence[Section]:
+        sections: list[Section] = []
+        if isinstance(live.descriptor, PermanentDescriptor):
+            sections.append(Section("own", live.descriptor.system_prompt))
+        if WRITING_TOOL in config.tools and not live.is_secluded:
+            if not self._directory.is_loaded(live.owner):
+                await self._directory.load(live.owner)
+            others = self._directory.section(live.owner, itself=live.id, definition=live.definition)
+            sections.append(Section("permanentAgents", others))
+        return [section for section in sections if section.text]
+
+    async def closing(self, live: LiveAgent, config: PromptConfig) -> str:
+        """What changes by itself, as it was when this turn first asked."""
+        since = live.state.turn.first_seq if live.state.turn else 0
+        if live.closing_since != since:
+            about = (self._artifacts.revision, self._windows.revision, config.artifacts)
+            if live.closing_about != about:
+                live.closing = closing_text(await self.closing_sections(live, config))
+                live.closing_about = about
+            live.closing_since = since
+        live.own_overhead += len(live.closing)
+        live.overhead += len(live.closing)
+        return live.closing
+
+    async def closing_sections(self, live: LiveAgent, config: PromptConfig) -> Sequence[Section]:
+        groups = await self._artifacts.listed(live.owner, config.artifacts, limit=MOST_ITEMS)
+        sections = [items_now(groups), panels_now(self._windows.of(live.owner))]
+        return [section for section in sections if section is not None]
+
+    @property
+    def is_stale(self) -> bool:
+        """Whether it is time to refresh: at most five times a second, since that looks at files."""
+        return self._clock.monotonic() >= self._tools_until
+
+    async def refresh(self) -> None:
+        """Ask for tools, and definitions."""
+        # Set first: whoever asks meanwhile takes what is known instead of asking too.
+        now = self._clock.monotonic()
+        self._tools_until = now + _TOOLS_FRESH_SECONDS if self.tools else now
+        self.tools = await self._toolbox.tools()
+        await self._reload.definitions()
+
+    async def model(self, live: LiveAgent, config: PromptConfig) -> tuple[Model, int]:
+        """The model whose try it is, and how many there are."""
+        names = [live.state.model, *config.models] if live.state.model else config.models
+        turn = live.state.turn
+        index = min(turn.model_index, len(names) - 1) if turn else 0
+        name = names[index]
+        model = self._known_models.get(name)
+        if model is None:
+            model = self._known_models[name] = await self._models.get(name)
+        live.model_limit = model.window
+        return model, len(names)
+
+    def pressure(self, live: LiveAgent) -> Pressure:
+        limit, window = self.limits.context_tokens, live.model_limit
+        if window and window < limit:
+            limit = window
+        if live.context.characters + live.overhead < limit * _CALM:
+            return "low"  # whatever the correction; nearly every call ends here
+        estimate, last = self.estimate(live), live.state.tokens
+        return pressure_of(corrected_tokens(estimate, last, last.model if last else ""), limit)
+
+    def limit(self, live: LiveAgent) -> int:
+        limit, window = self.limits.context_tokens, live.model_limit
+        return window if window and window < limit else limit
+
+    def room(self, live: LiveAgent) -> int:
+        """How many tokens the records may take, estimated and corrected by the last call."""
+        estimate = self.estimate(live)
+        last = live.state.tokens
+        corrected = corrected_tokens(estimate, last, last.model if last else "")
+        scale = estimate / corrected if corrected else 1.0
+        return max(0, round(self.limit(live) * scale) - estimated_tokens(live.overhead))
+
+    def estimate(self, live: LiveAgent) -> int:
+        return estimated_tokens(live.context.characters + live.overhead)

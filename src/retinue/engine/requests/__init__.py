@@ -1,0 +1,1 @@
+"""What agents ask their owner, and what the owner decides."""

@@ -1,0 +1,160 @@
+"""A person goes from one agent to another: what each of them writes, and where replies go then."""
+
+from collections.abc import Collection, Sequence
+
+from msgspec import Struct, structs
+
+from retinue.agents.context_line import seen_text
+from retinue.agents.descriptor import UserDescriptor
+from retinue.agents.inbox import Item, ItemBody, ItemKind, Move, Route, Sender, Trail
+from retinue.engine.agent.live_agent import Draft, LiveAgent
+from retinue.ids import AgentId, new_item_id
+from retinue.records import AssistantRecord, NoteRecord, SystemRecord, UserRecord
+from retinue.stores.port import FateChange, NewAgent, NewItem, Post
+
+WEB = "web"
+"""Its people follow by themselves: nothing has to be delivered to another place."""
+
+_ARRIVAL = "The person comes from"
+_TEXTS = 6
+_CHARACTERS = 300
+
+Place = tuple[str, str]
+"""A connector and a channel."""
+
+
+class Departure(Struct, frozen=True, kw_only=True):
+    """What a call asks for that sends the person to another agent."""
+
+    to: AgentId | NewAgent
+    name: str  # how people are told where they are now
+    message: str = ""  # the first words there
+    trail: Trail | None = None
+
+    @property
+    def target(self) -> AgentId:
+        return self.to.id if isinstance(self.to, NewAgent) else self.to
+
+
+def departed(draft: Draft, live: LiveAgent, departure: Departure) -> None:
+    """The agent that the person leaves: a note for people, an account for the next agent."""
+    route, target = route_of(live), departure.target
+    note = NoteRecord(code="switched", text=f"Switched to {departure.name}.", agent=target)
+    draft.add(note)
+    is_return = route is not None and route.agent_id == target
+    move = Move(is_chat=True) if is_return else Move(route=route)
+    draft.posts.append(_post(draft, live, departure.to, "switch", account_of(live), move=move))
+    if departure.message:
+        told = _post(draft, live, departure.to, "message", departure.message, trail=departure.trail)
+        draft.posts.append(told)
+    if route is not None and route.agent_id == live.id:
+        draft.state = structs.replace(draft.state, switched_to=target)
+    elif route is not None:
+        draft.state = structs.replace(draft.state, route=None)
+        if not is_return:
+            move = Move(is_chat=True, to=target)
+            post = _post(draft, live, route.agent_id, "switch", "", move=move)
+            draft.posts.append(structs.replace(post, is_optional=True))
+
+
+def moved(draft: Draft, live: LiveAgent, items: Sequence[Item]) -> None:
+    """The agents that a move concerns: the one that the person comes to, their chat's own."""
+    for item in items:
+        move = item.body.move
+        assert move is not None  # these are moves
+        seq: int | None = None
+        if item.body.text:
+            origin = item.body.sender.id
+            record = SystemRecord(item=item.id, text=item.body.text, origin=origin, silent=True)
+            seq = draft.add(record).seq
+        if move.is_chat:
+            draft.state = structs.replace(draft.state, switched_to=move.to)
+        else:
+            came_from = AgentId(item.body.sender.id) if move.tells is None else None
+            draft.state = structs.replace(draft.state, route=move.route, came_from=came_from)
+        if move.tells is not None:
+            post = _post(draft, live, move.tells, "switch", account_of(live), Move(is_chat=True))
+            draft.posts.append(structs.replace(post, is_optional=True))
+        draft.fates.append(FateChange(item_id=item.id, fate="answered", reply_seq=seq))
+    draft.state = structs.replace(draft.state, updated_at=draft.at)
+
+
+def went_back(draft: Draft, live: LiveAgent, leaving: AgentId | None) -> bool:
+    """The person's own command; the agent that they leave sends its account after them."""
+    away = leaving or draft.state.switched_to
+    if away is None:
+        return False
+    draft.state = structs.replace(draft.state, switched_to=None, updated_at=draft.at)
+    post = _post(draft, live, away, "switch", "", move=Move(tells=live.id))
+    draft.posts.append(structs.replace(post, is_optional=True))
+    return True
+
+
+def route_of(live: LiveAgent) -> Route | None:
+    """The chat in which the person is who talks to this agent; None in the web app."""
+    descriptor = live.descriptor
+    if live.state.route is not None:
+        return live.state.route
+    if isinstance(descriptor, UserDescriptor) and descriptor.connector != WEB:
+        return Route(
+            agent_id=live.id, connector=descriptor.connector, channel=descriptor.channel_id
+        )
+    return None
+
+
+def account_of(live: LiveAgent) -> str:
+    """Where the person comes from and what was said there last, in few words."""
+    lines: list[str] = []
+    for record in reversed(live.history.records):
+        if isinstance(record, SystemRecord) and record.text.startswith(_ARRIVAL):
+            break
+        if isinstance(record, UserRecord) and seen_text(record.text, record.sender).strip():
+            lines.append(f"- person: {_clipped(seen_text(record.text, record.sender))}")
+        elif isinstance(record, AssistantRecord) and record.text.strip():
+            lines.append(f"- {live.definition}: {_clipped(record.text)}")
+        if len(lines) == _TEXTS:
+            break
+    where = f'{_ARRIVAL} the agent "{live.state.name or live.definition}" ({live.id})'
+    return "\n".join([f"{where}. What was said there last:", *reversed(lines)]) if lines else where
+
+
+def destinations(live: LiveAgent, connectors: Collection[str]) -> list[Place]:
+    """Where the reply of the turn goes: to whoever spoke, else to the chat that is open."""
+    turn, descriptor = live.state.turn, live.descriptor
+    own = None
+    if isinstance(descriptor, UserDescriptor):
+        own = (descriptor.connector, descriptor.channel_id)
+    items = [live.running[i] for i in turn.items if i in live.running] if turn else []
+    spoken = [item for item in items if item.is_from_person]
+    if spoken:
+        places = [_place(item.body.route) or own for item in spoken]
+    elif items and all(item.body.reply_to is not None for item in items):
+        places = []  # the answer goes to the agents that asked
+    else:
+        places = [_place(live.state.route) or own]
+    known = [place for place in places if place is not None and place[0] in connectors]
+    return list(dict.fromkeys(known))
+
+
+def _place(route: Route | None) -> Place | None:
+    return (route.connector, route.channel) if route is not None else None
+
+
+def _clipped(text: str) -> str:
+    line = " ".join(text.split())
+    return line if len(line) <= _CHARACTERS else f"{line[: _CHARACTERS - 1]}…"
+
+
+def _post(
+    draft: Draft,
+    live: LiveAgent,
+    to: AgentId | NewAgent,
+    kind: ItemKind,
+    text: str,
+    move: Move | None = None,
+    trail: Trail | None = None,
+) -> Post:
+    sender = Sender(type="agent", id=live.id)
+    body = ItemBody(text=text, sender=sender, move=move, trail=trail)
+    item = NewItem(id=new_item_id(), kind=kind, body=body, admitted_at=draft.at)
+    return Post(to=to, item=item, owner=live.owner)

@@ -1,0 +1,64 @@
+"""What the sandbox of an agent gets of its skills: their folders, the way back, and a pass."""
+
+from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+from retinue.engine.calls.plugin_calls import Caller
+from retinue.engine.collaboration.services import call_of
+from retinue.engine.skills.sandbox_tokens import SandboxTokens
+from retinue.engine.skills.skill_catalog import SkillCatalog
+from retinue.plugins.skill_client import SOCKET_VARIABLE, TOKEN_VARIABLE
+from retinue.plugins.skill_folders import CLIENT, PLACE, python_binds
+from retinue.tools.port import ToolContext
+from retinue.tools.sandbox import Bind, SandboxExtras
+
+SOCKET = "skills.sock"
+_DOOR_PLACE = "/run/retinue"
+
+OpenDoor = Callable[[], Awaitable[Path]]
+"""Gives the folder of the socket where command lines call; opens it when it is not open yet."""
+
+
+class SandboxMounts:
+    """Equips the sandboxes of agents that are offered skills; the others get nothing."""
+
+    def __init__(self, shelf: SkillCatalog, passes: SandboxTokens, *, seconds: float) -> None:
+        self.shelf = shelf
+        self.passes = passes
+        self._seconds = seconds  # that a command may take
+        self._open: OpenDoor | None = None
+
+    def open_with(self, open_door: OpenDoor) -> None:
+        self._open = open_door
+
+    @asynccontextmanager
+    async def equip(self, ctx: ToolContext) -> AsyncGenerator[SandboxExtras]:
+        """For the time of one command."""
+        call = call_of(ctx)
+        definition, tools = call.config.definition, call.config.scoped
+        read = [
+            Bind(source=skill.folder, place=f"{PLACE}/{skill.name}")
+            for skill in self.shelf.instructions(definition, tools)
+        ]
+        commands = self.shelf.commands(definition, tools)
+        if self._open is None or not commands:
+            yield SandboxExtras(binds=read)
+            return
+        door = await self._open()
+        caller = Caller(
+            owner=call.owner, agent_id=call.agent_id, side=call.turn.side, is_skill=True
+        )
+        token = self.passes.issue(caller, self._seconds)
+        binds = [Bind(source=one.folder, place=f"{PLACE}/{one.id}") for one in commands]
+        try:
+            yield SandboxExtras(
+                binds=[*read, *binds, *self._client(), Bind(source=door, place=_DOOR_PLACE)],
+                variables={SOCKET_VARIABLE: f"{_DOOR_PLACE}/{SOCKET}", TOKEN_VARIABLE: token},
+            )
+        finally:
+            self.passes.revoke(token)
+
+    def _client(self) -> Sequence[Bind]:
+        shared = Bind(source=self.shelf.folders.directory / CLIENT, place=f"{PLACE}/{CLIENT}")
+        return [shared, *(Bind(source=one, place=str(one)) for one in python_binds())]

@@ -1,0 +1,74 @@
+"""The tool with which agents read skills."""
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path, PurePosixPath
+from typing import Any
+
+from retinue.definitions.project_skills import LARGEST_BYTES
+from retinue.definitions.skill_file import skill_name
+from retinue.engine.collaboration.services import call_of
+from retinue.engine.skills.skill_catalog import READING_TOOL, SkillCatalog
+from retinue.errors import NotFoundError, RefusedError, UsageError
+from retinue.plugins.skill_folders import PLACE
+from retinue.problems import LoadProblem
+from retinue.tools.function_tool import FunctionTool, tool
+from retinue.tools.port import Tool, ToolContext
+from retinue.tools.threads import in_thread
+
+
+class SkillToolbox:
+    """Implements `Toolbox`: the tool is there as long as the project has skills."""
+
+    def __init__(self, shelf: SkillCatalog) -> None:
+        self._shelf = shelf
+        self._reading = {READING_TOOL: _reading_tool(shelf).as_tool(source="skills")}
+        self._none: Mapping[str, Tool] = {}
+
+    async def tools(self) -> Mapping[str, Tool]:
+        return self._reading if self._shelf.project.look() else self._none
+
+    def problems(self) -> Sequence[LoadProblem]:
+        return self._shelf.problems()
+
+
+def _reading_tool(shelf: SkillCatalog) -> FunctionTool[..., Any]:
+    @tool(name=READING_TOOL, effect="pure", capabilities=["skills.read"])
+    async def skills_read(ctx: ToolContext, path: str) -> str:
+        """Read a file of a skill: first its SKILL.md, then files that it names.
+
+        Args:
+            path: As it is listed, such as /skills/letters/SKILL.md; a folder's path lists it.
+        """
+        call = call_of(ctx)
+        steps = PurePosixPath(path).parts
+        if steps[:2] != ("/", PLACE.strip("/")) or len(steps) < 3:
+            raise UsageError(f"path: expected one that begins with {PLACE}/ and a skill's name")
+        definition, tools = call.config.definition, call.config.scoped
+        folders = {one.name: one.folder for one in shelf.instructions(definition, tools)}
+        folders |= {one.id: one.folder for one in shelf.commands(definition, tools)}
+        folder = folders.get(skill_name(steps[2]))
+        if folder is None:
+            raise RefusedError(f"there is no skill {steps[2]!r} that you can use")
+        inside = PurePosixPath(*steps[3:])
+        return await in_thread(lambda: _read(folder, inside, path), name="read skill")
+
+    return skills_read
+
+
+def _read(folder: Path, inside: PurePosixPath, shown: str) -> str:
+    """Read below the folder; what leads out of it, by dots or by links, is not there."""
+    root = folder.resolve()
+    file = (root / inside).resolve()
+    if not file.is_relative_to(root) or not file.exists():
+        raise NotFoundError(f"there is no {shown}")
+    if file.is_dir():
+        names = sorted(one.name + ("/" if one.is_dir() else "") for one in file.iterdir())
+        return "\n".join(names)
+    if not file.is_file():
+        raise UsageError(f"{shown} is no text")  # to read a pipe would be to wait for ever
+    if file.stat().st_size > LARGEST_BYTES:
+        raise UsageError(f"{shown} is too large to read: more than {LARGEST_BYTES} bytes")
+    try:
+        return file.read_text("utf-8")
+    except UnicodeDecodeError:
+        raise UsageError(f"{shown} is no text") from None

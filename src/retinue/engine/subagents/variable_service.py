@@ -1,0 +1,243 @@
+"""Where people see and set variables: names in and out, values only in."""
+
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from datetime import datetime
+
+from msgspec import Struct, structs
+
+from retinue.agents.deferral import Deferral
+from retinue.agents.request import why_settled
+from retinue.clock import Clock
+from retinue.definitions.catalog import Catalog
+from retinue.definitions.definition import Definition
+from retinue.definitions.prompt import Variable
+from retinue.engine.agent.live_agent import AgentPatch, Change, Order, Provide
+from retinue.engine.prompting.reload import Reload
+from retinue.engine.subagents.deferred import Deferred, open_deferral
+from retinue.engine.variables.required import Gates, all_variables, scoped_variables
+from retinue.engine.variables.values import Environment, Scope, Variables, check_name, check_room
+from retinue.errors import NotFoundError, RetinueError, UsageError
+from retinue.ids import AgentId, OwnerId, RequestId
+from retinue.stores.port import Agent, Store
+from retinue.tools.port import Toolbox
+
+GiveOrder = Callable[[OwnerId, AgentId, Order], Awaitable[bool]]
+
+
+class VariableView(Struct, frozen=True, kw_only=True, rename="camel"):
+    """A variable as doors show it: never its value."""
+
+    name: str
+    type: str = "secret"
+    is_required: bool = False
+    is_scoped: bool = False
+    is_declared: bool = False
+    description: str = ""
+    scope: Scope | None = None  # where the value that counts was set; None = nowhere
+    problem: str = ""  # why that cannot be read, if it cannot
+
+
+class VariableRequestView(Struct, frozen=True, kw_only=True):
+    """What a subagent has to be given before it begins; names of fields as the seed has them."""
+
+    request_id: str
+    parent_thread_id: str
+    agent: str
+    required: list[str]
+    missing: list[str]
+    expires_at: datetime
+
+
+class VariableService:
+    """Lists and sets the variables of accounts and agents."""
+
+    def __init__(  # noqa: PLR0913  its parts, all by name
+        self,
+        *,
+        deferred: Deferred,
+        clock: Clock,
+        environment: Environment,
+        store: Store,
+        catalog: Catalog,
+        toolbox: Toolbox,
+        reload: Reload,
+        order: GiveOrder,
+    ) -> None:
+        self._environment = environment
+        self._store = store
+        self._catalog = catalog
+        self._toolbox = toolbox
+        self._reload = reload
+        self._order = order
+        self._deferred = deferred
+        self._clock = clock
+
+    # -- accounts
+
+    async def of_account(self, owner: OwnerId) -> Sequence[VariableView]:
+        await self._environment.load()
+        environment = self._environment
+        return [
+            VariableView(
+                name=name,
+                scope="account",
+                problem=_problem(lambda name=name: environment.account_value(owner, name)),
+            )
+            for name in sorted(environment.account(owner))
+        ]
+
+    async def set_account(self, owner: OwnerId, name: str, value: str) -> None:
+        await self._environment.load()
+        await self._environment.set_account(owner, name, value)
+
+    async def unset_account(self, owner: OwnerId, name: str) -> None:
+        await self._environment.load()
+        if not await self._environment.unset_account(owner, name):
+            raise NotFoundError(f"your account has no variable {name[:100]!r}")
+
+    # -- agents
+
+    async def of_agent(self, owner: OwnerId, agent_id: AgentId) -> Sequence[VariableView]:
+        """What the agent's definition declares, and what is set for it beside that."""
+        agent = await self._store.agent(owner, agent_id)
+        await self._environment.load()
+        definition, variables = await self._known(agent)
+        declared: Mapping[str, Variable] = {}
+        if definition is not None and variables is not None:
+            tools = await self._toolbox.tools()
+            found = all_variables(definition, self._catalog, tools, self._gates(agent))
+            declared = {one.name: one for one in found}
+        names = sorted({*declared, *agent.state.env})
+        return [self._view(agent, name, declared.get(name), variables) for name in names]
+
+    def _view(
+        self, agent: Agent, name: str, declared: Variable | None, variables: Variables | None
+    ) -> VariableView:
+        if variables is None:
+            own, scope = agent.state.env, "thread" if name in agent.state.env else None
+            problem = _problem(lambda: self._environment.own_value(agent.id, own, name))
+        else:
+            scope, problem = variables.scope(name), _problem(lambda: variables.get(name))
+        view = VariableView(name=name, scope=scope, problem=problem)
+        return view if declared is None else _declared(view, declared)
+
+    async def set_agent(
+        self, owner: OwnerId, agent_id: AgentId, values: Mapping[str, str | None]
+    ) -> None:
+        """Set an agent's own variables, None takes one away; its children get just these changes.
+
+        A child does not get what is scoped in its own graph: that it has to be given itself.
+        """
+        agent = await self._store.agent(owner, agent_id)
+        for name, value in values.items():
+            if value is None:
+                check_name(name)
+                if name not in agent.state.env:
+                    raise NotFoundError(f"the agent has no variable {name!r}")
+        check_room({*agent.state.env, *values})
+        await self._change(agent, values)
+
+    # -- subagents that wait for theirs
+
+    async def request(
+        self, owner: OwnerId, parent: AgentId, request_id: RequestId
+    ) -> VariableRequestView:
+        agent, deferral = await self._waiting(owner, parent, request_id)
+        return VariableRequestView(
+            request_id=deferral.id,
+            parent_thread_id=parent,
+            agent=deferral.config.name,
+            required=deferral.required,
+            missing=self._deferred.missing(agent, deferral, ()),
+            expires_at=deferral.expires_at,
+        )
+
+    async def provide(
+        self,
+        owner: OwnerId,
+        parent: AgentId,
+        request_id: RequestId,
+        values: Mapping[str, str],
+        *,
+        by: str = "",
+    ) -> AgentId:
+        """Give a subagent its variables and begin it, once; tells its id.
+
+        Raises `UsageError` while some are missing: then the request stays open and nothing is kept.
+        """
+        agent, deferral = await self._waiting(owner, parent, request_id)
+        given = {name: value for name, value in values.items() if value}
+        missing = self._deferred.missing(agent, deferral, list(given))
+        if missing:
+            raise UsageError(
+                f"these variables are still missing: {', '.join(missing)}",
+                details={"missing": missing, "required": deferral.required},
+            )
+        sealed = self._environment.sealed_for(deferral.child, given)
+        await self._order(owner, parent, Provide(request_id=request_id, env=sealed, by=by))
+        return deferral.child
+
+    async def _waiting(
+        self, owner: OwnerId, parent: AgentId, request_id: RequestId
+    ) -> tuple[Agent, Deferral]:
+        request = await self._store.requests.get(owner, request_id)
+        if request.agent_id == parent and request.status != "pending":
+            raise NotFoundError(why_settled(request))  # its agent may not have heard of it yet
+        agent = await self._store.agent(owner, parent)
+        deferral = open_deferral(agent, request_id, self._clock.now())
+        await self._environment.load()
+        await self._reload.definitions()
+        return agent, deferral
+
+    async def _change(self, agent: Agent, values: Mapping[str, str | None]) -> None:
+        given = {name: value for name, value in values.items() if value is not None}
+        sealed: dict[str, str | None] = dict.fromkeys(values)
+        sealed |= self._environment.sealed_for(agent.id, given)
+        await self._order(agent.owner, agent.id, Change(patch=AgentPatch(env=sealed)))
+        for child in await self._store.children(agent.owner, agent.id):
+            if child.lifecycle == "active":
+                scoped = await self._scoped(child)
+                passed = {name: value for name, value in values.items() if name not in scoped}
+                if passed:
+                    await self._change(child, passed)
+
+    async def _scoped(self, child: Agent) -> frozenset[str]:
+        definition, _ = await self._known(child)
+        if definition is None:
+            return frozenset()
+        tools = await self._toolbox.tools()
+        found = scoped_variables(definition, self._catalog, tools, self._gates(child))
+        return frozenset(one.name for one in found)
+
+    def _gates(self, agent: Agent) -> Gates:
+        return lambda definition, prompt: self._environment.of(agent, definition, prompt).on(
+            prompt.gates
+        )
+
+    async def _known(self, agent: Agent) -> tuple[Definition | None, Variables | None]:
+        await self._reload.definitions()
+        try:
+            definition = self._catalog.definition(agent.definition)
+        except RetinueError:
+            return None, None
+        prompt = definition.side_a.prompt
+        return definition, self._environment.of(agent, definition, prompt)
+
+
+def _declared(view: VariableView, variable: Variable) -> VariableView:
+    return structs.replace(
+        view,
+        type=variable.type,
+        is_required=variable.is_required,
+        is_scoped=variable.is_scoped,
+        is_declared=True,
+        description=variable.description,
+    )
+
+
+def _problem(read: Callable[[], str | None]) -> str:
+    try:
+        read()
+    except RetinueError as error:
+        return error.message
+    return ""

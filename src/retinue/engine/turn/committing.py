@@ -1,0 +1,158 @@
+"""Putting what was done on disk, and breaking off what takes too long for a command to wait."""
+
+import asyncio
+from collections.abc import Awaitable, Coroutine, Mapping
+from typing import Any, TypeVar
+
+from retinue.clock import Clock
+from retinue.engine.agent.live_agent import Draft, LiveAgent
+from retinue.engine.feed.disk_full import DiskFullGate
+from retinue.engine.feed.outbox import Outbox
+from retinue.engine.rules.decision import CONTROLS
+from retinue.engine.turn.child_registry import follow_children
+from retinue.engine.turn.completion_notices import Reporter
+from retinue.engine.writes import turn as turn_writes
+from retinue.errors import StoreFullError
+from retinue.failpoints import IS_ARMED, reach
+from retinue.stores.port import Commit, Receipt, Store
+
+ResultT = TypeVar("ResultT")
+
+
+class Interrupted(Exception):  # noqa: N818  a signal within the engine, not an error
+    """The work was broken off because a command came or the process is stopping."""
+
+
+class Committer:
+    """The one way from a draft to the store, and from there to the agent's memory."""
+
+    def __init__(
+        self,
+        *,
+        store: Store,
+        clock: Clock,
+        connectors: Mapping[str, Any],
+        reporter: Reporter,
+        outbox: Outbox,
+        disk: DiskFullGate,
+    ) -> None:
+        self._store = store
+        self._reporter = reporter
+        self._clock = clock
+        self.connectors = connectors
+        self._outbox = outbox
+        self.disk = disk
+        self.is_stopping = False
+
+    def draft(self, live: LiveAgent) -> Draft:
+        return Draft(at=self._clock.now(), next_seq=live.next_seq, state=live.state)
+
+    async def fail(self, live: LiveAgent, code: str, reason: str) -> None:
+        """End the turn without an answer."""
+        draft = self.draft(live)
+        turn_writes.failed(draft, live, code, reason, self.connectors)
+        await self.commit(live, draft, "fail")
+
+    async def commit(self, live: LiveAgent, draft: Draft, name: str = "state") -> None:
+        """Commit, waiting as long as the disk has no room: what was done must not be done again.
+
+        Commands that come meanwhile are refused: they could not be written down either.
+        """
+        if draft.fates and live.has_listeners:
+            await self._finish(live, draft)
+        commit = live.commit_of(draft)
+        while True:
+            try:
+                await self._put(live, draft, commit, name)
+                return
+            except StoreFullError as error:
+                live.refuse(error)
+                if self.is_stopping:
+                    self.disk.lose(live.id, draft.records)
+                    raise
+                await self.disk.pause()
+
+    async def begin(self, live: LiveAgent, draft: Draft) -> Receipt:
+        """Commit an item's admission with its beginning; a repeat changes nothing."""
+        try:
+            reach("begin:before")
+            committed = await self._store.commit(live.commit_of(draft))
+            reach("begin:after")
+        except StoreFullError as error:
+            self.disk.refused(error)
+            raise
+        receipt = committed.receipts[0]
+        if not receipt.is_repeat:
+            live.running[receipt.item.id] = receipt.item
+            live.apply(draft)
+        return receipt
+
+    async def commit_now(self, live: LiveAgent, draft: Draft, name: str) -> None:
+        """Commit what can be asked for again. Raises `StoreFullError`: then nothing happened."""
+        if live.has_listeners and (draft.fates or draft.lifecycle is not None):
+            await self._finish(live, draft)
+        await self._put(live, draft, live.commit_of(draft), name)
+
+    async def _finish(self, live: LiveAgent, draft: Draft) -> None:
+        """Add what tells whoever has to hear how an item ended, or that the agent did."""
+        if live.state.children:
+            follow_children(live, draft)
+        draft.posts += await self._reporter.reports(live, draft)
+
+    async def _put(self, live: LiveAgent, draft: Draft, commit: Commit, name: str) -> None:
+        try:
+            if IS_ARMED:
+                reach(f"{name}:before")
+            await self._store.commit(commit)
+            if IS_ARMED:
+                reach(f"{name}:after")
+        except StoreFullError as error:
+            self.disk.refused(error)
+            raise
+        if self.disk.is_troubled:
+            self.disk.took()
+        live.apply(draft)
+        if draft.deliveries:
+            self._outbox.nudge()
+
+    async def wait_for_room(self, live: LiveAgent) -> None:
+        """Begin nothing while nothing can be stored, until a command or the end comes."""
+        while self.disk.is_short and not live.commands and not self.is_stopping:
+            try:
+                await self.disk.check()
+            except StoreFullError:
+                await self.disk.pause()
+
+    async def interruptibly(
+        self, live: LiveAgent, work: Awaitable[ResultT], *, is_tool: bool = False
+    ) -> ResultT:
+        """Await something that a command or the end of the process may break off."""
+        if (
+            self.is_stopping
+            or (live.commands and any(command.interrupts() for command in live.commands))
+            or (live.waiting and any(item.kind in CONTROLS for item in live.waiting))
+        ):
+            _abandon(work)  # the command came before there was anything to break off
+            raise Interrupted
+        task = asyncio.current_task()
+        live.begin_work(task, is_tool=is_tool)
+        was_interrupted = False
+        try:
+            try:
+                return await work
+            finally:
+                was_interrupted = live.end_work()
+        except asyncio.CancelledError:
+            if (was_interrupted or self.is_stopping) and task is not None:
+                while task.cancelling():
+                    task.uncancel()
+                raise Interrupted from None
+            raise
+        finally:
+            if live.aside is not None:  # no two commits of one agent at a time
+                await asyncio.wait({live.aside})
+
+
+def _abandon(work: Awaitable[object]) -> None:
+    if isinstance(work, Coroutine):
+        work.close()

@@ -1,0 +1,506 @@
+"""Takes one agent from what it holds to where it rests: decide, perform, commit, again."""
+
+import logging
+from collections.abc import Sequence
+from typing import assert_never
+
+from msgspec import structs
+
+from retinue.agents.inbox import Item
+from retinue.clock import Clock
+from retinue.engine.agent.live_agent import (
+    Change,
+    Command,
+    CompactNow,
+    Delete,
+    Draft,
+    LiveAgent,
+    Provide,
+    Reset,
+    Stop,
+    SwitchBack,
+    Terminate,
+)
+from retinue.engine.feed.disk_full import DiskFullGate
+from retinue.engine.feed.fast_admission import Arrival, FastAdmission, arriving_item
+from retinue.engine.hooks import Hooks
+from retinue.engine.prompting.step_setup import StepSetup
+from retinue.engine.rules import switching
+from retinue.engine.rules.decision import (
+    Action,
+    Answered,
+    Boot,
+    CallModel,
+    Compact,
+    Discard,
+    Drain,
+    End,
+    EndRun,
+    Failed,
+    Gather,
+    HandOver,
+    NoteSilent,
+    Park,
+    Prune,
+    PutOff,
+    Register,
+    Remind,
+    Rest,
+    RunTools,
+    Settle,
+    Switch,
+    SwitchSides,
+    TimeOut,
+    TurnView,
+    Wait,
+    Withdraw,
+    next_action,
+    runnable_calls,
+)
+from retinue.engine.subagents.deferred import Deferred
+from retinue.engine.turn.committing import Committer, Interrupted
+from retinue.engine.turn.context_window import ContextWindow
+from retinue.engine.turn.model_call import ModelCalls
+from retinue.engine.turn.tool_batch import ToolBatches
+from retinue.engine.writes import handoff as handoff_writes
+from retinue.engine.writes import sides as side_writes
+from retinue.engine.writes import suspension, termination
+from retinue.engine.writes import turn as turn_writes
+from retinue.errors import (
+    BusyError,
+    ConflictError,
+    FencedError,
+    RetinueError,
+    StoreError,
+    TerminatedError,
+)
+from retinue.stores.port import Store
+from retinue.tools.port import FileTrees
+
+logger = logging.getLogger(__name__)
+
+_FIRST_SEQ = 2  # of the first record after the one that says that the agent began
+_LATE_RESULTS = frozenset({"settle", "timeout", "putoff"})  # of calls that waited for them
+
+Written = (
+    Settle
+    | TimeOut
+    | PutOff
+    | SwitchSides
+    | HandOver
+    | Remind
+    | Discard
+    | Withdraw
+    | Switch
+    | Answered
+)
+
+
+class Runner:
+    """The loop of every agent, whatever its kind."""
+
+    def __init__(  # noqa: PLR0913  its parts, all by name
+        self,
+        *,
+        store: Store,
+        clock: Clock,
+        committer: Committer,
+        setup: StepSetup,
+        room: ContextWindow,
+        caller: ModelCalls,
+        tools: ToolBatches,
+        trees: FileTrees,
+        fast_admission: FastAdmission,
+        hooks: Hooks,
+        deferred: Deferred,
+    ) -> None:
+        self._fast_admission = fast_admission
+        self._hooks = hooks
+        self._store = store
+        self._clock = clock
+        self._committer = committer
+        self.setup = setup
+        self._room = room
+        self._caller = caller
+        self._tools = tools
+        self._trees = trees
+        self._deferred = deferred
+
+    @property
+    def is_stopping(self) -> bool:
+        return self._committer.is_stopping
+
+    def begin_stopping(self) -> None:
+        self._committer.is_stopping = True
+        self.disk.begin_ending()
+
+    @property
+    def disk(self) -> DiskFullGate:
+        return self._committer.disk
+
+    def is_suspect(self, live: LiveAgent) -> bool:
+        """Whether one more death of the process fails the turn that is going on."""
+        return turn_writes.is_suspect(live.state.turn, self.setup.limits.crash_attempts)
+
+    async def obey(self, live: LiveAgent) -> None:
+        """Carry out the commands that wait."""
+        while live.commands:
+            await self._obey(live, live.commands.popleft())
+
+    async def run(self, live: LiveAgent) -> float | None:
+        """Work until the agent rests; gives the seconds after which to wake it again, if any."""
+        if self.is_suspect(live):
+            await self._put_on_trial(live, True)
+        arrival = self._fast_admission.take(live.id)
+        if arrival is not None:
+            await self._take_in(live, arrival)
+        if live.next_seq <= _FIRST_SEQ and not live.state.is_introduced:
+            await self._introduce(live)
+        seconds = await self._work(live)
+        if self._committer.is_stopping and live.history.open_calls and not live.is_in_doubt:
+            await self._note_unbegun(live)
+        if live.state.turn is not None and live.state.turn.on_trial and not live.is_deleted:
+            await self._put_on_trial(live, False)
+        return seconds
+
+    async def _take_in(self, live: LiveAgent, arrival: Arrival) -> None:
+        """Begin with a message that nothing comes before; else it is admitted as usual."""
+        post = arrival.post
+        # Hooks take their time, and the message is to be on disk before that.
+        is_late = self._committer.disk.is_short or self.setup.hooks(live) is not None
+        if self.is_stopping or is_late or not self._fast_admission.can_begin(live, post):
+            arrival.settle(None)
+            return
+        draft = self._committer.draft(live)
+        turn_writes.drained(draft, [arriving_item(live.id, post)])
+        draft.begins = post
+        try:
+            receipt = await self._committer.begin(live, draft)
+        except BusyError:
+            arrival.settle(None)
+        except FencedError:
+            arrival.settle(None)
+            raise
+        except RetinueError as error:
+            arrival.settle(error)
+        except BaseException:
+            arrival.settle(StoreError("nobody knows whether the message was stored"))
+            raise
+        else:
+            self._fast_admission.taken(arrival, receipt)
+
+    async def _put_on_trial(self, live: LiveAgent, on_trial: bool) -> None:
+        draft = self._committer.draft(live)
+        turn_writes.tried(draft, on_trial=on_trial)
+        await self._committer.commit(live, draft)
+
+    async def _note_unbegun(self, live: LiveAgent) -> None:
+        """Write down that no open call was begun; without that the next process has to doubt."""
+        draft = self._committer.draft(live)
+        turn_writes.noted_unbegun(draft, True)
+        try:
+            await self._committer.commit(live, draft)
+        except StoreError as error:
+            logger.warning("calls that never ran will be in doubt", extra={"error": error.message})
+
+    async def _work(self, live: LiveAgent) -> float | None:
+        while not self._committer.is_stopping:
+            try:
+                if live.commands:
+                    await self.obey(live)
+                    if live.is_deleted:
+                        return None
+                if live.is_ended:
+                    await self._clear(live)
+                    return None
+                if live.hook_posts:
+                    await self._committer.commit(live, self._committer.draft(live))
+                action = next_action(self._view(live))
+                match action:
+                    case Rest():
+                        return None
+                    case Wait():
+                        until = action.until
+                        return (
+                            None if until is None else turn_writes.due_in(until, self._clock.now())
+                        )
+                    case _ if self._committer.disk.is_short:
+                        await self._committer.wait_for_room(live)
+                    case _:
+                        await self._perform(live, action)
+            except Interrupted:
+                continue
+        if live.hook_posts:
+            await self._committer.commit(live, self._committer.draft(live))
+        return None
+
+    async def note_crash(self, live: LiveAgent) -> None:
+        """Count that a process died in the turn which is going on, unless it only waited.
+
+        The first deaths count for every turn that was going on. Before the one that would be its
+        last, a turn is put on trial: it counts only if the process died in that.
+        """
+        turn = live.state.turn
+        now = self._clock.now()
+        if turn is None or (turn.retry_at is not None and turn.retry_at > now):
+            return
+        if turn.suspended and not runnable_calls(live.history.open_calls, turn):
+            return
+        if self.is_suspect(live) and not turn.on_trial:
+            return
+        draft = self._committer.draft(live)
+        turn_writes.crashed(draft)
+        await self._committer.commit(live, draft)
+
+    async def give_up(self, live: LiveAgent, reason: str) -> bool:
+        """End the turn after a defect of our own, so that nothing waits for ever."""
+        if live.state.turn is None:
+            return False
+        await self._committer.fail(live, "internal", reason)
+        return True
+
+    def _view(self, live: LiveAgent) -> TurnView:
+        state = live.state
+        turn, open_calls = state.turn, live.history.open_calls
+        pressure = self.setup.pressure(live)
+        return TurnView(
+            turn=turn,
+            waiting=live.waiting,
+            open_calls=open_calls,
+            unwanted=state.unwanted,
+            answer=live.history.answer,
+            rules=self.setup.rules(live, turn) if turn and not open_calls else None,
+            pressure=pressure,
+            can_compact=pressure != "low" and self._room.can_compact(live),
+            can_prune=pressure == "full" and self._room.can_prune(live),
+            is_in_doubt=live.is_in_doubt,
+            now=self._clock.now(),
+            limits=self.setup.limits,
+        )
+
+    async def _perform(self, live: LiveAgent, action: Action) -> None:
+        match action:
+            case CallModel():
+                await self._call_model(live)
+            case RunTools():
+                await self._tools.run(live, action)
+            case Drain() | NoteSilent():
+                await self._drain(live, action.items)
+            case Gather():
+                await self._committer.interruptibly(live, self._clock.sleep(action.seconds))
+            case Compact():
+                await self._room.compact(live, action.reason)
+            case Prune():
+                await self._room.prune(live, action.reason)
+            case End():
+                told = action.items[0].body.text or "its parent was terminated"
+                draft = await self._ended(live, told)
+                await self._committer.commit(live, draft, "end")
+            case EndRun():
+                await self._end_run(live, action)
+            case Failed():
+                await self._committer.fail(live, action.code, action.reason)
+            case Register() | Boot() | Park():
+                await self._take_up(live, action)
+            case Rest() | Wait():
+                pass
+            case _:
+                await self._write(live, action)
+
+    async def _call_model(self, live: LiveAgent) -> None:
+        if live.state.turn is not None and live.state.turn.retry_at is not None:
+            draft = self._committer.draft(live)
+            turn_writes.due_again(draft)
+            await self._committer.commit(live, draft)
+        await self._caller.call(live)
+
+    async def _take_up(self, live: LiveAgent, action: Register | Boot | Park) -> None:
+        """Perform what comes of children, and needs no model."""
+        draft = self._committer.draft(live)
+        match action:
+            case Register():
+                name = "register"
+                turn_writes.taken_up(draft, action.updates)
+            case Boot():
+                name = "boot"
+                turn_writes.taken_up(draft, action.items)
+                await self._caller.boot_new(draft, live)
+            case Park():
+                name = "park"
+                draft.state = structs.replace(draft.state, turn=None)
+        await self._committer.commit(live, draft, name)
+
+    async def _write(self, live: LiveAgent, action: Written) -> None:
+        """Perform what is nothing but a commit."""
+        draft = self._committer.draft(live)
+        match action:
+            case Settle():
+                name = "settle"
+                suspension.settled(draft, live, action.answers)
+            case TimeOut():
+                name = "timeout"
+                suspension.timed_out(draft, live, action.suspended)
+            case PutOff():
+                name = "putoff"
+                suspension.put_off(draft, live)
+            case SwitchSides():
+                name = "switch"
+                side_writes.switched(draft)
+            case HandOver():
+                name = "handoff"
+                is_known = self.setup.knows(action.handoff.to)
+                handoff_writes.handed_over(draft, live, action.handoff, is_known=is_known)
+            case Remind():
+                name = "remind"
+                side_writes.reminded(draft, action.text, is_dual=action.is_dual)
+            case Discard():
+                name = "discard"
+                suspension.discarded(draft, action.answers)
+            case Withdraw():
+                name = "withdraw"
+                termination.withdrawn(draft, live, action.withdrawals)
+            case Switch():
+                name = "switch"
+                switching.moved(draft, live, action.moves)
+            case Answered():
+                name = "answer"
+                turn_writes.answered(draft, live, action.by, self._committer.connectors)
+            case _:
+                assert_never(action)
+        await self._commit_written(live, draft, name)
+
+    async def _commit_written(self, live: LiveAgent, draft: Draft, name: str) -> None:
+        hooks = self.setup.hooks(live) if name in _LATE_RESULTS else None
+        if hooks is not None:
+            work = self._hooks.settled(live, hooks, draft.records)
+            draft.records = await self._committer.interruptibly(live, work)
+        await self._committer.commit(live, draft, name)
+        if hooks is not None:
+            await self._hooks.told(live, hooks, draft.records, are_updates=True)
+
+    async def _drain(self, live: LiveAgent, items: Sequence[Item]) -> None:
+        hooks = self.setup.hooks(live)
+        if hooks is not None:
+            work = self._hooks.taken(live, hooks, items)
+            items = await self._committer.interruptibly(live, work)
+        draft = self._committer.draft(live)
+        turn_writes.drained(draft, items)
+        await self._committer.commit(live, draft, "drain")
+        if hooks is not None:
+            await self._hooks.told(live, hooks, draft.records)
+
+    async def _introduce(self, live: LiveAgent) -> None:
+        """Let hooks see a new agent before it does anything."""
+        hooks = self.setup.hooks(live)
+        if hooks is not None and "after_thread_created" in hooks:
+            await self._hooks.begun(live, hooks)
+            draft = self._committer.draft(live)
+            draft.state = structs.replace(draft.state, is_introduced=True)
+            await self._committer.commit(live, draft)
+
+    async def _end_run(self, live: LiveAgent, action: EndRun) -> None:
+        tree = self._trees.tree(live.id)
+        files = [await tree.stat(path) for path in action.paths]
+        draft = self._committer.draft(live)
+        side_writes.run_ended(draft, live, action, files, self._committer.connectors)
+        await self._committer.commit(live, draft, "run")
+
+    async def _delete(self, live: LiveAgent) -> None:
+        try:
+            await self._store.delete(live.owner, live.id)
+        except ConflictError:  # somebody asked it for something at the last moment
+            draft = await self._ended(live, "it was deleted")
+            await self._committer.commit_now(live, draft, "end")
+            await self._clear(live)
+            await self._store.delete(live.owner, live.id)
+        live.is_deleted = True
+
+    async def _concerns_others(self, live: LiveAgent) -> bool:
+        turn = live.state.turn
+        if live.has_listeners or (turn is not None and turn.suspended):
+            return True
+        return bool(await self._store.children(live.owner, live.id))
+
+    async def _ended(self, live: LiveAgent, reason: str) -> Draft:
+        children = await self._store.children(live.owner, live.id)
+        draft = self._committer.draft(live)
+        termination.ended(draft, live, reason, children)
+        return draft
+
+    async def _clear(self, live: LiveAgent) -> None:
+        """Give what came while the agent ended its fate too."""
+        if live.waiting:
+            draft = self._committer.draft(live)
+            termination.came_late(draft, live)
+            await self._committer.commit_now(live, draft, "end")
+
+    async def obey_aside(self, live: LiveAgent, command: Command) -> None:
+        """Carry out a command while the agent's own task waits for a model or a tool."""
+        try:
+            await self._obey(live, command)
+        finally:
+            live.aside = None
+
+    async def _obey(self, live: LiveAgent, command: Command) -> None:
+        try:
+            result = await self._carry_out(live, command)
+        except Interrupted:
+            command.settle(False)
+        except Exception as error:  # noqa: BLE001  whoever gave the command is told
+            command.settle(error)
+        else:
+            command.settle(result)
+
+    async def _reset(self, live: LiveAgent, order: Reset) -> None:
+        if not turn_writes.is_reset(live):
+            draft = self._committer.draft(live)
+            turn_writes.was_reset(draft, live, order)
+            await self._committer.commit_now(live, draft, "reset")
+
+    async def _adjust(self, live: LiveAgent, draft: Draft, order: Change | Provide) -> None:
+        if isinstance(order, Change):
+            turn_writes.patched(draft, order.patch)
+            await self._committer.commit_now(live, draft, "patch")
+        else:
+            if self.setup.is_stale:
+                await self.setup.refresh()
+            config = self.setup.config(live)
+            await self._deferred.begin(draft, live, config, order)
+            if config.hooks is not None:
+                await self._hooks.born(live, config.hooks, draft.posts)
+            await self._committer.commit_now(live, draft, "provide")
+
+    async def _carry_out(self, live: LiveAgent, command: Command) -> bool:
+        order = command.order
+        if live.is_ended and not isinstance(order, Change | Delete):
+            raise TerminatedError(f"the agent {live.id!r} has ended")
+        draft = self._committer.draft(live)
+        match order:
+            case Stop():
+                gathered = [] if live.state.turn else live.spoken(order.up_to)
+                if live.state.turn is None and not gathered:
+                    return False
+                turn_writes.stopped(draft, live, gathered)
+                await self._committer.commit_now(live, draft, "stop")
+            case Reset():
+                await self._reset(live, order)
+            case Change() | Provide():
+                await self._adjust(live, draft, order)
+            case SwitchBack():
+                if not switching.went_back(draft, live, order.leaving):
+                    return False
+                await self._committer.commit_now(live, draft, "switch")
+            case CompactNow():
+                return await self._room.compact(live, "command")
+            case Terminate():
+                draft = await self._ended(live, order.reason)
+                await self._committer.commit_now(live, draft, "end")
+            case Delete():
+                if not live.is_ended and await self._concerns_others(live):
+                    draft = await self._ended(live, "it was deleted")
+                    await self._committer.commit_now(live, draft, "end")
+                    await self._clear(live)
+                await self._delete(live)
+            case _:
+                assert_never(order)
+        return True

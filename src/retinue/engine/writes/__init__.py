@@ -1,0 +1,1 @@
+"""What each commit holds: pure functions from an outcome to a draft."""

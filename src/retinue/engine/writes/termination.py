@@ -1,0 +1,76 @@
+"""Items that are withdrawn and agents that end, with everyone who has to hear of it."""
+
+from collections.abc import Iterable, Sequence
+
+from msgspec import structs
+
+from retinue.agents.fate import WITHDRAWN
+from retinue.agents.inbox import Item
+from retinue.engine.agent.live_agent import Draft, LiveAgent
+from retinue.engine.lineage.family_tree import ending_of
+from retinue.engine.writes.turn import close_calls
+from retinue.ids import ItemId
+from retinue.records import NoteRecord
+from retinue.stores.port import Agent, AuditLine, FateChange
+from retinue.stores.request_port import Voiding
+
+
+def withdrawn(draft: Draft, live: LiveAgent, withdrawals: Sequence[Item]) -> None:
+    """Items end as cancelled; the turn goes on only if somebody else waits for it."""
+    unwanted = {item.body.about for item in withdrawals}
+    turn = draft.state.turn
+    queued = [item.id for item in live.waiting if item.id in unwanted]
+    running = [item for item in turn.items if item in unwanted] if turn else []
+    seq: int | None = None
+    if turn is not None and running:
+        kept = [item for item in turn.items if item not in unwanted]
+        if kept:
+            turn = structs.replace(turn, items=kept)
+        else:
+            text = _withdrawn_by(withdrawals)
+            close_calls(draft, live, "cancelled", text)
+            seq = draft.add(NoteRecord(code="withdrawn", text=text)).seq
+            turn = None
+        draft.state = structs.replace(draft.state, turn=turn, updated_at=draft.at)
+    draft.fates += [_cancelled(item, WITHDRAWN) for item in queued]
+    draft.fates += [_cancelled(item, WITHDRAWN, seq) for item in running]
+    draft.fates += [FateChange(item_id=item.id, fate="answered") for item in withdrawals]
+
+
+def _withdrawn_by(withdrawals: Sequence[Item]) -> str:
+    is_by_people = any(item.body.sender.type == "user" for item in withdrawals)
+    return f"Withdrawn by the {'person' if is_by_people else 'agent'} that asked for it."
+
+
+def ended(draft: Draft, live: LiveAgent, reason: str, children: Iterable[Agent]) -> None:
+    """The agent takes no more messages; everything open ends, and its children end with it."""
+    turn = draft.state.turn
+    if turn is not None:
+        close_calls(draft, live, "cancelled", "The agent was terminated.")
+    note = draft.add(NoteRecord(code="terminated", text=f"Terminated: {reason}"))
+    running = turn.items if turn else ()
+    draft.fates += [_cancelled(item, "terminated", note.seq) for item in running]
+    settled = {change.item_id for change in draft.fates}
+    for item in live.waiting:
+        if item.id in settled:
+            continue
+        if item.kind == "ending":
+            draft.fates.append(FateChange(item_id=item.id, fate="answered"))
+        else:
+            draft.fates.append(_cancelled(item.id, "terminated"))
+    draft.posts += [
+        ending_of(live.id, child, draft.at) for child in children if child.lifecycle == "active"
+    ]
+    draft.audit.append(AuditLine(action="terminate", detail={"reason": reason}))
+    draft.lifecycle = "terminated"
+    draft.voids = Voiding(reason="the agent was terminated")
+    draft.state = structs.replace(draft.state, turn=None, deferred=[], updated_at=draft.at)
+
+
+def came_late(draft: Draft, live: LiveAgent) -> None:
+    """What was admitted while the agent ended ends with it."""
+    draft.fates += [_cancelled(item.id, "terminated") for item in live.waiting]
+
+
+def _cancelled(item: ItemId, reason: str, seq: int | None = None) -> FateChange:
+    return FateChange(item_id=item, fate="cancelled", reason=reason, reply_seq=seq)

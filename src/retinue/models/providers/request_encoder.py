@@ -1,0 +1,183 @@
+"""Our request in pydantic-ai's words."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, cast
+
+from pydantic_ai import messages as vendor
+from pydantic_ai.models import ModelRequestParameters
+from pydantic_ai.settings import ModelSettings
+from pydantic_ai.tools import ToolDefinition
+
+from retinue.model_messages import (
+    AssistantMessage,
+    AttachedImage,
+    Content,
+    ImageContent,
+    TextContent,
+    ToolMessage,
+    UserMessage,
+)
+from retinue.models.port import ModelRequest
+from retinue.models.providers.connection import Kind
+from retinue.records import CallPart, Part, TextPart, ThinkingPart
+from retinue.settings.keys import snake_case
+
+_FROM_TAGS = "content"  # how pydantic-ai marks thoughts that a model wrote into its text
+_SETTINGS = frozenset(ModelSettings.__annotations__) - {
+    "timeout",
+    "request_timeout",
+    "first_event_timeout",
+    "max_retries",
+    "tool_choice",
+}
+
+
+def vendor_messages(request: ModelRequest, *, name: str, kind: Kind) -> list[vendor.ModelMessage]:
+    """Translate a conversation without what another model signed, which only that one can read."""
+    turns: list[vendor.ModelMessage] = []
+    pending: list[vendor.ModelRequestPart] = []
+    if request.system:
+        pending.append(vendor.SystemPromptPart(content=request.system))
+    for message in request.messages:
+        if not isinstance(message, AssistantMessage):
+            pending.append(_request_part(message))
+            continue
+        said = _response(message, is_own=_is_own(message, name))
+        if not said.parts:
+            continue
+        if pending:
+            turns.append(vendor.ModelRequest(parts=pending))
+            pending = []
+        turns.append(said)
+    if request.closing:
+        _close(pending, request.closing, kind=kind)
+    if pending:
+        turns.append(vendor.ModelRequest(parts=pending))
+    return turns
+
+
+def _close(pending: list[vendor.ModelRequestPart], text: str, *, kind: Kind) -> None:
+    """Say what comes after the conversation, in the last message where that is a person's."""
+    said: list[vendor.UserContent] = [text]
+    if kind == "anthropic" and pending:
+        said = [vendor.CachePoint(), text]  # what is kept ends before it
+    last = pending[-1] if pending else None
+    if isinstance(last, vendor.UserPromptPart) and not isinstance(last.content, str):
+        pending[-1] = vendor.UserPromptPart(content=[*last.content, *said])
+    else:
+        pending.append(vendor.UserPromptPart(content=said))
+
+
+def vendor_parameters(request: ModelRequest) -> ModelRequestParameters:
+    return ModelRequestParameters(
+        function_tools=[
+            ToolDefinition(
+                name=tool.name,
+                description=tool.description,
+                parameters_json_schema=dict(tool.parameters),
+            )
+            for tool in request.tools
+        ]
+    )
+
+
+def vendor_settings(request: ModelRequest, *, kind: Kind) -> ModelSettings:
+    """Translate settings; there are no retries here, since the engine's are durable."""
+    chosen: dict[str, Any] = {
+        snake_case(key): value
+        for key, value in request.settings.items()
+        if snake_case(key) in _SETTINGS
+    }
+    chosen["max_retries"] = 0
+    if request.tools and request.tool_choice != "auto":
+        is_word = request.tool_choice in ("required", "none")
+        chosen["tool_choice"] = request.tool_choice if is_word else [request.tool_choice]
+    if kind == "anthropic":
+        chosen.setdefault("cache", {"messages": False} if request.closing else True)
+    if kind == "openai" and request.session:
+        chosen.setdefault("openai_prompt_cache_key", request.session)
+    return cast("ModelSettings", chosen)
+
+
+def _is_own(message: AssistantMessage, name: str) -> bool:
+    return message.provider is not None and message.provider.get("by") == name
+
+
+def _request_part(message: UserMessage | ToolMessage) -> vendor.ModelRequestPart:
+    match message:
+        case UserMessage():
+            return vendor.UserPromptPart(content=_user_content(message.content))
+        case ToolMessage():
+            return vendor.ToolReturnPart(
+                tool_name=message.name,
+                content=message.text,
+                tool_call_id=message.call,
+                outcome="failed" if message.is_error else "success",
+            )
+
+
+def _user_content(content: Sequence[Content]) -> list[vendor.UserContent]:
+    said = [each for entry in content for each in _content(entry)]
+    return said or ["(no text)"]
+
+
+def _content(content: Content) -> Iterator[vendor.UserContent]:
+    match content:
+        case TextContent(text=""):
+            pass
+        case TextContent():
+            yield content.text
+        case ImageContent():
+            yield vendor.BinaryContent(data=content.data, media_type=content.mime_type)
+        case AttachedImage():
+            yield f"[image {content.file.name}]"
+
+
+def _response(message: AssistantMessage, *, is_own: bool) -> vendor.ModelResponse:
+    known: Mapping[str, Any] = (message.provider or {}) if is_own else {}
+    details: Mapping[str, Any] = known.get("texts") or {}
+    parts: list[vendor.ModelResponsePart] = []
+    for index, part in enumerate(message.parts):
+        parts.extend(_response_part(part, known, details.get(str(index))))
+    return vendor.ModelResponse(
+        parts=parts,
+        model_name=message.model or None,
+        provider_name=known.get("system"),
+        canonical_system=known.get("canonical"),
+        provider_response_id=known.get("response"),
+    )
+
+
+def _response_part(
+    part: Part, known: Mapping[str, Any], details: dict[str, Any] | None
+) -> Iterator[vendor.ModelResponsePart]:
+    system: str | None = known.get("system")
+    match part:
+        case TextPart(text="") if not details:
+            pass
+        case TextPart():
+            yield vendor.TextPart(
+                content=part.text,
+                provider_name=system if details else None,
+                provider_details=details,
+            )
+        case ThinkingPart():
+            opaque = part.provider or {}
+            if known and opaque.get("id") != _FROM_TAGS:
+                yield vendor.ThinkingPart(
+                    content=part.text,
+                    id=opaque.get("id"),
+                    signature=part.signature,
+                    provider_name=system,
+                    provider_details=opaque.get("details"),
+                )
+        case CallPart():
+            opaque = (part.provider or {}) if known else {}
+            yield vendor.ToolCallPart(
+                tool_name=part.name,
+                args=part.arguments if part.malformed is None else {"malformed": part.malformed},
+                tool_call_id=part.id,
+                id=opaque.get("id"),
+                provider_name=system if opaque else None,
+                provider_details=opaque.get("details"),
+            )

@@ -1,0 +1,99 @@
+"""A whole agent taken apart, ready to be put into the database."""
+
+from collections.abc import Iterator, Sequence
+
+import msgspec
+from msgspec import Struct
+
+from retinue.agents.descriptor import decode_descriptor, identity_of
+from retinue.agents.inbox import Item, ItemBody, Sender
+from retinue.agents.request import Request
+from retinue.agents.state import decode_state
+from retinue.errors import ConflictError
+from retinue.records import SystemRecord, UserRecord, decode_record
+from retinue.stores.agent_export import EndedItem, HeldItem, StoredAgent
+from retinue.stores.port import NewAgent, NewDelivery
+from retinue.stores.sqlite.preconditions import KnownKeys
+
+KeyedItem = tuple[Item, str | None, str]  # with its dedupe key and digest
+
+
+class _Keyed(Struct):
+    key: str | None
+
+
+class Restored:
+    """Decoded once, before anything changes: what does not decode or fit fails alone."""
+
+    def __init__(self, stored: StoredAgent, keys: KnownKeys) -> None:
+        self.new = NewAgent(
+            id=stored.id,
+            owner=stored.owner,
+            descriptor=decode_descriptor(stored.descriptor),
+            definition=stored.definition,
+            state=decode_state(stored.state),
+        )
+        self.identity = stored_identity(stored)
+        self.records = stored.history.splitlines()
+        held = msgspec.json.decode(stored.inbox, type=list[HeldItem])
+        self.items: list[KeyedItem] = [(entry.item, entry.key, entry.digest) for entry in held]
+        self.items += _ended_items(stored, self.records)
+        self.items.sort(key=lambda entry: entry[0].seq)
+        self._check_keys(keys)
+        self.requests = msgspec.json.decode(stored.requests, type=list[Request])
+        self.deliveries = msgspec.json.decode(stored.outbox, type=list[NewDelivery])
+
+    def _check_keys(self, keys: KnownKeys) -> None:
+        for _, key, _ in self.items:
+            first = keys.first(self.new.owner, key)
+            if first is not None:
+                raise ConflictError(
+                    f"the key {key!r} of a message to {self.new.id!r} was used again, for a "
+                    f"message to {first[0].agent_id!r}: delete that agent first"
+                )
+
+
+def stored_identity(stored: StoredAgent) -> str:
+    ended = stored.id if stored.lifecycle != "active" else None
+    return identity_of(decode_descriptor(stored.descriptor), ended=ended)
+
+
+def stored_keys(stored: StoredAgent) -> Iterator[str]:
+    for kept in (stored.inbox, stored.ended):
+        for entry in msgspec.json.decode(kept, type=list[_Keyed]):
+            if entry.key is not None:
+                yield entry.key
+
+
+def _ended_items(stored: StoredAgent, records: Sequence[bytes]) -> Iterator[KeyedItem]:
+    """Give items that ended; what they said is found in the history."""
+    ended = msgspec.json.decode(stored.ended, type=list[EndedItem])
+    texts = _texts(records, {item.id for item in ended})
+    for old in ended:
+        sender = Sender(type="user" if old.kind == "message" else "engine")
+        item = Item(
+            id=old.id,
+            agent_id=stored.id,
+            seq=old.seq,
+            kind=old.kind,
+            silent=old.silent,
+            body=ItemBody(text=texts.get(old.id, ""), sender=sender),
+            admitted_at=old.admitted_at,
+            fate=old.fate,
+            reason=old.reason,
+            reply_seq=old.reply_seq,
+            ended_at=old.ended_at,
+        )
+        yield item, old.key, old.digest
+
+
+def _texts(records: Sequence[bytes], wanted: set[str]) -> dict[str, str]:
+    texts: dict[str, str] = {}
+    for line in reversed(records):
+        if len(texts) == len(wanted):
+            break
+        if b'"item":' in line:
+            record = decode_record(line)
+            if isinstance(record, UserRecord | SystemRecord) and record.item in wanted:
+                texts[str(record.item)] = record.text
+    return texts

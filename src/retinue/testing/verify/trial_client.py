@@ -1,0 +1,256 @@
+"""The client of a trial: keeps its own log of what it was told, tries again after a death."""
+
+import asyncio
+import logging
+import os
+import signal
+import socket
+import time
+import traceback
+from collections.abc import Callable, Coroutine, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from retinue.agents.fate import is_final
+from retinue.errors import RetinueError
+from retinue.failpoints import rearm
+from retinue.testing.verify.effects import EFFECTS, EffectLog
+from retinue.testing.verify.trial_world import RELEASED
+
+_PATIENCE_SECONDS = 25.0
+_WAIT_SECONDS = 15.0
+_PAUSE_SECONDS = 0.005
+REACHED = "reached-{}.log"
+Serve = Callable[[socket.socket], Coroutine[Any, Any, None]]
+"""what an engine's process does with its end of a connection"""
+ERRORS = "errors.log"
+
+
+class Stuck(Exception):  # noqa: N818  an outcome of a trial
+    """The engine did not answer in time, or ended without being killed."""
+
+
+class _Died(Exception):  # noqa: N818
+    """The engine's process is gone."""
+
+
+@dataclass(slots=True, kw_only=True)
+class Sent:
+    """A message as the client remembers it."""
+
+    text: str
+    channel: str
+    key: str | None
+    written: str  # the text as it is to be in the history
+    silent: bool = False
+    item: str | None = None  # None: never acknowledged
+    agent: str | None = None
+    fate: str = ""  # as told to the client
+    reply: str = ""
+    may_be_cancelled: bool = False
+
+
+@dataclass(slots=True, kw_only=True)
+class Log:
+    """What the engine acknowledged, and how often it died."""
+
+    sent: list[Sent] = field(default_factory=list[Sent])
+    resets: list[str] = field(default_factory=list[str])  # agents
+    names: dict[str, str] = field(default_factory=dict[str, str])
+    deleted: list[str] = field(default_factory=list[str])
+    schedules: list[str] = field(default_factory=list[str])
+    seen: dict[str, Any] = field(default_factory=dict[str, Any])  # what it looked up at the end
+    open_at_the_end: dict[str, int] = field(default_factory=dict[str, int])
+    deaths: int = 0
+
+
+class TrialClient:
+    """Talks to one engine after the other, all on the same data."""
+
+    def __init__(
+        self, directory: Path, kills: Sequence[str], *, serve: Serve, logs_reached: bool
+    ) -> None:
+        self.log = Log()
+        self.directory = directory
+        self._serve = serve
+        self._kills = list(kills)
+        self._logs_reached = logs_reached
+        self._effects = EffectLog(directory / EFFECTS)
+        self._acks = os.open(directory / "acks.log", os.O_WRONLY | os.O_CREAT | os.O_APPEND)
+        self._pid = 0
+        self._socket: socket.socket | None = None
+        self._buffer = b""
+
+    # -- what a script does
+
+    def post(  # noqa: PLR0913  what a person may say about a message, all by name
+        self,
+        channel: str,
+        text: str,
+        *,
+        key: str | None,
+        silent: bool = False,
+        chats: bool = False,
+        may_be_cancelled: bool = False,
+        definition: str = "helper",
+        written: str | None = None,
+    ) -> Sent:
+        """Send a message; with a key, as often as it takes to be told that it is stored.
+
+        One that `chats` comes as from a person who types: the engine waits for more of it.
+        """
+        sent = Sent(
+            text=text,
+            channel=channel,
+            key=key,
+            written=text if written is None else written,
+            silent=silent,
+            may_be_cancelled=may_be_cancelled,
+        )
+        self.log.sent.append(sent)
+        request = {"do": "post", "channel": channel, "text": text, "key": key}
+        request |= {"silent": silent, "chats": chats, "definition": definition}
+        answer = self.ask(request, again=key is not None)
+        if answer is not None:
+            sent.item, sent.agent = answer["item"], answer["agent"]
+        return sent
+
+    def wait(self, sent: Sent) -> Sent:
+        if sent.item is not None:
+            request = {"do": "outcome", "item": sent.item, "wait": _WAIT_SECONDS}
+            answer = self.ask(request)
+            sent.fate, sent.reply = answer["fate"], answer["reply"]
+            if not is_final(answer["fate"]):
+                raise Stuck(f"{sent.text!r} is still {sent.fate} after {_WAIT_SECONDS:g} s")
+        return sent
+
+    def until_effect(self, text: str, sent: Sent) -> None:
+        """Wait until a tool was seen at work, or the message ended without it."""
+        end = time.monotonic() + _PATIENCE_SECONDS
+        while not any(effect.text == text for effect in self._effects.read()):
+            answer = self.ask({"do": "outcome", "item": sent.item, "wait": 0})
+            if is_final(answer["fate"]):
+                return
+            if time.monotonic() > end:
+                raise Stuck(f"the tool of {sent.text!r} never ran")
+            time.sleep(_PAUSE_SECONDS)
+
+    def until_waiting(self, sent: Sent) -> list[str]:
+        """Wait until a message waits for others, and give these; none when it ended before."""
+        end = time.monotonic() + _PATIENCE_SECONDS
+        while True:
+            answer = self.ask({"do": "outcome", "item": sent.item, "wait": 0})
+            if answer["awaits"] or is_final(answer["fate"]):
+                return answer["awaits"]
+            if time.monotonic() > end:
+                raise Stuck(f"{sent.text!r} never waited")
+            time.sleep(_PAUSE_SECONDS)
+
+    def until_idle(self, sent: Sent) -> None:
+        """Wait until no child of the agent is at work."""
+        end = time.monotonic() + _PATIENCE_SECONDS
+        while self.command("at_work", sent):
+            if time.monotonic() > end:
+                raise Stuck(f"the children of {sent.channel!r} never rested")
+            time.sleep(_PAUSE_SECONDS)
+
+    def release(self, what: str) -> None:
+        (self.directory / f"{RELEASED}-{what}").touch()
+
+    def command(self, do: str, sent: Sent, **arguments: object) -> Any:
+        return self.ask({"do": do, "agent": sent.agent, **arguments})
+
+    def ask(self, request: dict[str, Any], *, again: bool = True) -> Any:
+        """Ask until there is an answer; without `again`, None stands for a lost one."""
+        while True:
+            try:
+                answer = self._exchange(request)
+            except _Died:
+                self._bury()
+                if not again:
+                    return None
+            else:
+                self._note({"asked": request, "answer": answer})
+                if "error" in answer:
+                    raise RetinueError(f"{answer['error']}: {answer['message']}")
+                return answer["ok"]
+
+    def close(self) -> None:
+        if self._pid:
+            os.kill(self._pid, signal.SIGKILL)
+            os.waitpid(self._pid, 0)
+        if self._socket is not None:
+            self._socket.close()
+        os.close(self._acks)
+
+    # -- how it gets there
+
+    def _note(self, fact: dict[str, Any]) -> None:
+        os.write(self._acks, msgspec.json.encode(fact) + b"\n")
+        os.fsync(self._acks)
+
+    def _exchange(self, request: dict[str, Any]) -> dict[str, Any]:
+        connection = self._socket or self._start()
+        try:
+            connection.sendall(msgspec.json.encode(request) + b"\n")
+            while b"\n" not in self._buffer:
+                data = connection.recv(2**20)
+                if not data:
+                    raise _Died
+                self._buffer += data
+        except TimeoutError:
+            raise Stuck(f"no answer to {request['do']!r} in {_PATIENCE_SECONDS:g} s") from None
+        except OSError:
+            raise _Died from None
+        line, _, self._buffer = self._buffer.partition(b"\n")
+        return msgspec.json.decode(line)
+
+    def _start(self) -> socket.socket:
+        ours, theirs = socket.socketpair()
+        targets = self._kills[self.log.deaths] if self.log.deaths < len(self._kills) else ""
+        path = self.directory / REACHED.format(self.log.deaths)
+        self._pid = os.fork()
+        if self._pid == 0:
+            ours.close()
+            rearm(targets, str(path) if self._logs_reached else "")
+            _be_engine(self.directory, self._serve(theirs))
+        theirs.close()
+        ours.settimeout(_PATIENCE_SECONDS)
+        self._socket, self._buffer = ours, b""
+        return ours
+
+    def _bury(self) -> None:
+        """See to it that the process died as it was meant to."""
+        assert self._socket is not None
+        self._socket.close()
+        _, status = os.waitpid(self._pid, 0)
+        self._socket, self._pid = None, 0
+        was_meant = self.log.deaths < len(self._kills) and os.WIFSIGNALED(status)
+        self.log.deaths += 1
+        self._note({"died": self.log.deaths})
+        if not was_meant:
+            raise Stuck(f"the engine ended by itself: {self._last_words()}")
+
+    def _last_words(self) -> str:
+        try:
+            return (self.directory / ERRORS).read_text(encoding="utf-8")[-2000:]
+        except FileNotFoundError:
+            return "without a word"
+
+
+def _be_engine(directory: Path, serving: Coroutine[Any, Any, None]) -> None:
+    """Never returns: the forked process is an engine from here on."""
+    status = 70
+    try:
+        os.chdir(directory)
+        logging.disable(logging.WARNING)  # what a trial makes fail is no news
+        asyncio.run(serving)
+        status = 0
+    except BaseException:  # noqa: BLE001  the last words of a process
+        with (directory / ERRORS).open("a", encoding="utf-8") as file:
+            traceback.print_exc(file=file)
+    finally:
+        os._exit(status)

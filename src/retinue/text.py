@@ -1,0 +1,30 @@
+"""Text and JSON that every encoder accepts."""
+
+from typing import Any, cast
+
+
+def clean_text(text: str) -> str:
+    """Make text that every encoder takes: a lone surrogate becomes U+FFFD, NUL goes away.
+
+    Called wherever text enters: doors, models, tools. One bad character would otherwise wedge an
+    agent for ever, since nothing downstream could store it.
+    """
+    if "\x00" in text:
+        text = text.replace("\x00", "")
+    try:
+        text.encode("utf-8")
+    except UnicodeEncodeError:
+        return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+    return text
+
+
+def clean_json(value: Any) -> Any:
+    """Clean every string of a JSON value."""
+    if isinstance(value, str):
+        return clean_text(value)
+    if isinstance(value, dict):
+        entries = cast("dict[Any, Any]", value)
+        return {clean_text(str(key)): clean_json(entry) for key, entry in entries.items()}
+    if isinstance(value, list):
+        return [clean_json(entry) for entry in cast("list[Any]", value)]
+    return value

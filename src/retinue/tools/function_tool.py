@@ -1,0 +1,248 @@
+"""The `tool` decorator: a plain function becomes something that a model can call."""
+
+import functools
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Generic, ParamSpec, Protocol, TypeVar, get_args, overload
+
+from retinue.errors import DefinitionError, UsageError
+from retinue.problems import LoadProblem
+from retinue.tools.docstrings import docstring_of
+from retinue.tools.port import Check, Effect, Pending, Tool, ToolContext, ToolOutput, Verified
+from retinue.tools.results import output_of
+from retinue.tools.signature import Complaint, Signature, located
+
+if TYPE_CHECKING:
+    from retinue.definitions.prompt import Variable  # its package is slow to import
+
+P = ParamSpec("P")
+R = TypeVar("R")
+F = TypeVar("F", bound=Callable[..., Any])
+
+RESERVED_PREFIX = "system_"
+"""Tools of the engine itself, which pass every allowlist."""
+
+_NAME = re.compile(r"[A-Za-z0-9_.-]{1,64}")
+_EFFECTS: tuple[str, ...] = get_args(Effect)
+
+
+def name_problem(name: str) -> str | None:
+    """Say why a tool cannot have this name, if so."""
+    if _NAME.fullmatch(name) is None:
+        return f"{name!r} is not a tool's name: 1 to 64 of the letters A-Z a-z 0-9 _ . - are"
+    if name.startswith(RESERVED_PREFIX):
+        return f"{name!r} is reserved: names that start with {RESERVED_PREFIX!r} are the engine's"
+    return None
+
+
+class Options(Protocol):
+    """What tools and operations both say of themselves."""
+
+    @property
+    def effect(self) -> str: ...
+
+    @property
+    def capabilities(self) -> Sequence[str]: ...
+
+    @property
+    def timeout_seconds(self) -> float | None: ...
+
+    @property
+    def output_limit(self) -> int | None: ...
+
+
+def option_problem(options: Options, effects: Sequence[str]) -> str | None:
+    """Say what is wrong with the options of a tool or an operation, if anything."""
+    if options.effect not in effects:
+        return f"effect {options.effect!r} is unknown: {', '.join(effects)} are known"
+    if isinstance(options.capabilities, str):
+        return "capabilities are a list of names, not one text"
+    if options.timeout_seconds is not None and options.timeout_seconds <= 0:
+        return "timeout_seconds must be above 0"
+    if options.output_limit is not None and options.output_limit <= 0:
+        return "output_limit must be above 0"
+    return None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Options:
+    name: str
+    effect: Effect
+    capabilities: Sequence[str]
+    timeout_seconds: float | None
+    output_limit: int | None
+    variables: "Sequence[str | Variable | Mapping[str, Any]]"
+
+
+class FunctionTool(Generic[P, R]):
+    """A function with what a model and the engine must know of it; can still be called itself."""
+
+    def __init__(self, function: Callable[P, R], options: _Options) -> None:
+        functools.update_wrapper(self, function)
+        self.function = function
+        self.name = options.name
+        self._options = options
+        self._check: Callable[..., Any] | None = None
+        problem = name_problem(options.name) or option_problem(options, _EFFECTS)
+        if problem is not None:
+            raise self._complaint(problem)
+
+    def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R:
+        return self.function(*args, **kwargs)
+
+    def check(self, function: F) -> F:
+        """Decorate what finds out whether a lost call happened.
+
+        It takes the tool's parameters, or some of them, and gives a `Verified` or a bool; when it
+        raises, nobody knows.
+        """
+        self._check = function
+        return function
+
+    def as_tool(self, *, source: str = "project") -> Tool:
+        """Build the schema; raises `DefinitionError` with file and line when there is none."""
+        options = self._options
+        signature = Signature.of(self.function, self._complaint)
+        text = docstring_of(self.function)
+        parameters, validate = signature.schema(
+            self.name, self.function, text.parameters, self._complaint
+        )
+
+        async def invoke(ctx: ToolContext, arguments: Mapping[str, Any]) -> ToolOutput | Pending:
+            value = await signature.call(self.function, ctx, validate(arguments))
+            if isinstance(value, Pending):
+                return value
+            return await output_of(ctx, value, tool_name=self.name)
+
+        return Tool(
+            name=self.name,
+            description=text.description or self.name.replace("_", " "),
+            parameters=parameters,
+            invoke=invoke,
+            validate=validate,
+            effect=options.effect,
+            check=self._port_check(signature, validate),
+            capabilities=tuple(options.capabilities),
+            timeout_seconds=options.timeout_seconds,
+            output_limit=options.output_limit,
+            variables=variables_of(options.variables, self._complaint),
+            source=source,
+        )
+
+    def _port_check(
+        self,
+        signature: Signature,
+        validate: Callable[[Mapping[str, Any]], Mapping[str, Any]],
+    ) -> Check | None:
+        if self._check is None:
+            if self._options.effect == "verifiable":
+                raise self._complaint(
+                    f"effect 'verifiable' needs a check: decorate one with @{self._spelled}.check"
+                )
+            return None
+        function = self._check
+        wanted = Signature.of(function, self._complaint)
+        names = {parameter.name for parameter in wanted.parameters}
+        foreign = sorted(names - {parameter.name for parameter in signature.parameters})
+        if foreign:
+            raise self._complaint(f"its check takes {', '.join(foreign)}, which the tool does not")
+
+        async def check(ctx: ToolContext, arguments: Mapping[str, Any]) -> Verified:
+            given = {name: v for name, v in validate(arguments).items() if name in names}
+            value = await wanted.call(function, ctx, given)
+            match value:
+                case Verified():
+                    return value
+                case bool():
+                    return Verified(happened=value)
+                case _:
+                    raise TypeError(f"the check of {self.name!r} gave neither Verified nor a bool")
+
+        return check
+
+    @property
+    def _spelled(self) -> str:
+        return getattr(self.function, "__name__", self.name)
+
+    def _complaint(self, reason: str) -> DefinitionError:
+        return located(reason, self.function, field=f"tool {self._spelled}")
+
+
+class FunctionToolbox:
+    """Implements `Toolbox` for functions that come with Retinue: their tools are built once."""
+
+    def __init__(self, functions: Iterable[FunctionTool[..., Any]]) -> None:
+        self._tools: Mapping[str, Tool] = {
+            function.name: function.as_tool(source="builtin") for function in functions
+        }
+
+    async def tools(self) -> Mapping[str, Tool]:
+        return self._tools
+
+    def problems(self) -> Sequence[LoadProblem]:
+        return ()
+
+
+def variables_of(
+    declared: "Sequence[str | Variable | Mapping[str, Any]]", complaint: Complaint
+) -> "tuple[Variable, ...]":
+    """What a function says that it needs; raises the complaint where that cannot be read."""
+    if not declared:
+        return ()
+    from retinue.definitions.variable_declarations import (  # noqa: PLC0415  (pydantic is slow to import)
+        read_variable,
+    )
+
+    try:
+        return tuple(read_variable(one) for one in declared)
+    except UsageError as error:
+        raise complaint(f"variables: {error.message}") from error
+
+
+@overload
+def tool(function: Callable[P, R], /) -> FunctionTool[P, R]: ...
+
+
+@overload
+def tool(
+    *,
+    name: str | None = None,
+    effect: Effect = "once",
+    capabilities: Sequence[str] = (),
+    timeout_seconds: float | None = None,
+    output_limit: int | None = None,
+    variables: "Sequence[str | Variable | Mapping[str, Any]]" = (),
+    check: Callable[..., Any] | None = None,
+) -> Callable[[Callable[P, R]], FunctionTool[P, R]]: ...
+
+
+def tool(  # noqa: PLR0913  what a tool may say of itself, all by name
+    function: Callable[..., Any] | None = None,
+    /,
+    *,
+    name: str | None = None,
+    effect: Effect = "once",
+    capabilities: Sequence[str] = (),
+    timeout_seconds: float | None = None,
+    output_limit: int | None = None,
+    variables: "Sequence[str | Variable | Mapping[str, Any]]" = (),
+    check: Callable[..., Any] | None = None,
+) -> Any:
+    """Make a tool of a function: its schema comes from the types, its texts from the docstring."""
+
+    def decorate(function: Callable[..., Any]) -> FunctionTool[..., Any]:
+        options = _Options(
+            name=function.__name__ if name is None else name,
+            effect=effect,
+            capabilities=capabilities,
+            timeout_seconds=timeout_seconds,
+            output_limit=output_limit,
+            variables=variables,
+        )
+        made = FunctionTool(function, options)
+        if check is not None:
+            made.check(check)
+        return made
+
+    return decorate if function is None else decorate(function)

@@ -1,0 +1,86 @@
+"""Tools of packages: `tools/*.py` in each, for the definitions of that package only."""
+
+import asyncio
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+
+from retinue.definitions.definition import Home
+from retinue.definitions.package_names import SEPARATOR, is_private, qualified
+from retinue.definitions.packages import Package, PackageCatalog, PackagePlace
+from retinue.problems import LoadProblem
+from retinue.tools.port import Tool
+from retinue.tools.project_tools import ProjectToolbox
+
+
+class PackageToolbox:
+    """Implements `Toolbox`; a tool is listed as `package/name`, which no model can call."""
+
+    def __init__(self, shelf: PackageCatalog) -> None:
+        self._shelf = shelf
+        self._boxes: dict[PackagePlace, ProjectToolbox] = {}
+        self._seen: list[tuple[Package, Mapping[str, Tool]]] = []
+        self._tools: Mapping[str, Tool] = {}
+
+    async def tools(self) -> Mapping[str, Tool]:
+        packages = self._shelf.look().packages
+        if not packages and not self._seen:
+            return self._tools
+        self._boxes = {package.place: self._box(package.place) for package in packages}
+        listed = await asyncio.gather(*(self._boxes[one.place].tools() for one in packages))
+        seen = list(zip(packages, listed, strict=True))
+        if not _are_same(seen, self._seen):
+            self._seen, self._tools = seen, _by_key(seen)
+        return self._tools
+
+    def problems(self) -> Sequence[LoadProblem]:
+        return [problem for box in self._boxes.values() for problem in box.problems()]
+
+    def _box(self, place: PackagePlace) -> ProjectToolbox:
+        known = self._boxes.get(place)
+        return known or ProjectToolbox(place.directory / "tools", shown_in=place.shown)
+
+
+def visible_tools(home: Home | None, tools: Mapping[str, Tool]) -> Mapping[str, Tool]:
+    """The tools that a definition could name: inside a package, never those of the project."""
+    if home is None:
+        if not any(map(is_private, tools)):
+            return tools
+        return {key: tool for key, tool in tools.items() if not is_private(key)}
+    prefix = qualified(home.package, "")
+    shared = {
+        key: tool
+        for key, tool in tools.items()
+        if not is_private(key)
+        and (is_shared(tool) or (key in home.tools and tool.source.startswith("mcp:")))
+    }
+    own = {tool.name: tool for key, tool in tools.items() if key.startswith(prefix)}
+    return {**shared, **own}
+
+
+def source_of(key: str) -> str:
+    """What a tool under this key says about where it comes from."""
+    package, _, _ = key.rpartition(SEPARATOR)
+    return f"package:{package}" if package else "project"
+
+
+def is_shared(tool: Tool) -> bool:
+    """Whether a tool is there for every package."""
+    return tool.source == "builtin" or (tool.source.startswith("plugin:") and not tool.file)
+
+
+def _are_same(
+    seen: Sequence[tuple[Package, Mapping[str, Tool]]],
+    before: Sequence[tuple[Package, Mapping[str, Tool]]],
+) -> bool:
+    return len(seen) == len(before) and all(
+        one == other and tools is old
+        for (one, tools), (other, old) in zip(seen, before, strict=True)
+    )
+
+
+def _by_key(seen: Sequence[tuple[Package, Mapping[str, Tool]]]) -> Mapping[str, Tool]:
+    return {
+        (key := qualified(package.name, name)): replace(tool, source=source_of(key))
+        for package, tools in seen
+        for name, tool in tools.items()
+    }

@@ -1,0 +1,97 @@
+"""The tools of a project: `tools/*.py`, loaded again when they change."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from types import ModuleType
+
+from retinue.definitions.declarations import Declared, DeclaredTool
+from retinue.errors import DefinitionError
+from retinue.problems import LoadProblem
+from retinue.tools.function_tool import FunctionTool, name_problem
+from retinue.tools.port import Tool
+from retinue.tools.python_folder import GROUP, PythonFolder
+from retinue.tools.tool_definition import DefinedTool
+
+
+class ProjectToolbox:
+    """Implements `Toolbox` over a folder of Python files."""
+
+    def __init__(self, directory: Path, *, shown_in: str = "") -> None:
+        self._folder = PythonFolder(directory, self._tools_in, word="tool", shown_in=shown_in)
+        self._tools: Mapping[str, Tool] = {}
+        self._problems: Sequence[LoadProblem] = ()
+
+    async def tools(self) -> Mapping[str, Tool]:
+        if await self._folder.refresh():
+            self._collect()
+        return self._tools
+
+    def problems(self) -> Sequence[LoadProblem]:
+        return self._problems
+
+    def _tools_in(self, module: ModuleType, declared: Sequence[Declared]) -> Mapping[str, Tool]:
+        """Make what the module defines; raises all that is wrong with it at once."""
+        file = str(module.__file__)
+        _refuse_others(declared, file)
+        tools: dict[str, Tool] = {}
+        wrong: list[DefinitionError] = []
+        distinct = {id(value): value for value in vars(module).values()}
+        distinct |= {id(one.tool): one.tool for one in declared if isinstance(one, DeclaredTool)}
+        for value in distinct.values():
+            try:
+                made = _made(value, module)
+            except DefinitionError as error:
+                wrong.append(error)
+                continue
+            if made is None:
+                continue
+            problem = name_problem(made.name)
+            if problem is None and made.name in tools:
+                problem = f"there are two tools {made.name!r}"
+            if problem is not None:
+                wrong.append(DefinitionError(problem, file=file, line=made.line))
+            tools[made.name] = replace(made, file=self._folder.shown(Path(file)))
+        if wrong:
+            raise ExceptionGroup(GROUP, wrong)
+        return tools
+
+    def _collect(self) -> None:
+        tools: dict[str, Tool] = {}
+        homes: dict[str, str] = {}
+        problems = [problem for file in self._folder.files.values() for problem in file.problems]
+        for name, file in self._folder.files.items():
+            for tool in file.made.values():
+                if tool.name in tools:
+                    message = (
+                        f"there is a tool {tool.name!r} already, in {homes[tool.name]}; "
+                        "this one is left out"
+                    )
+                    problems.append(LoadProblem(file=tool.file, line=tool.line, message=message))
+                else:
+                    tools[tool.name] = tool
+                    homes[tool.name] = name
+        self._tools, self._problems = tools, problems
+
+
+def _made(value: object, module: ModuleType) -> Tool | None:
+    """Make a tool of what a module holds, if it is one of its own."""
+    match value:
+        case DefinedTool() if value.file == module.__file__:
+            return replace(value.as_tool(source="project"), line=value.line)
+        case FunctionTool() if value.function.__module__ == module.__name__:
+            code = getattr(value.function, "__code__", None)
+            return replace(value.as_tool(source="project"), line=code and code.co_firstlineno)
+        case Tool():
+            return replace(value, source="project")
+        case _:
+            return None
+
+
+def _refuse_others(declared: Sequence[Declared], file: str) -> None:
+    for one in declared:
+        if not isinstance(one, DeclaredTool):
+            message = (
+                "only tools are defined here; hooks, prompts and agents have their own folders"
+            )
+            raise DefinitionError(message, file=file, line=one.line)
