@@ -150,8 +150,8 @@ $(STATIC)/index.html: web/node_modules/.installed $(WEB_SOURCES)
 
 .PHONY: lock
 lock: $(VENV)/.build ## Write the locks again (UPGRADE=1 takes newer versions)
-	@$(COMPILE) pyproject.toml --output-file requirements.lock
-	@$(COMPILE) pyproject.toml --group dev --constraints requirements.lock --output-file requirements-dev.lock
+	@$(COMPILE) pyproject.toml --all-extras --output-file requirements.lock
+	@$(COMPILE) pyproject.toml --all-extras --group dev --constraints requirements.lock --output-file requirements-dev.lock
 	@printf 'uv\nhatchling\n' | $(COMPILE) - --constraints requirements-dev.lock --output-file requirements-build.lock
 	@if [ -f web/package.json ]; then \
 		npm --prefix web install --package-lock-only --omit-lockfile-registry-resolved --silent --no-audit --no-fund; \

@@ -18,7 +18,7 @@ REPOSITORY = Path(__file__).resolve().parents[1]
 PAGES = REPOSITORY / "docs"
 _CONFIGURATION = Path(__file__).with_name("zensical.toml")
 _TITLE = re.compile(r"^# (.+)$", re.MULTILINE)
-_FIRST = ("index.md", "quickstart.md", "concepts.md")
+_FIRST = ("index.md", "install.md", "quickstart.md", "concepts.md")
 _LAST = ("glossary.md", "conformance.md", "writing.md")
 
 Entry = Mapping[str, "str | Sequence[Entry]"]

@@ -112,10 +112,10 @@ class Server:
 
 
 @contextlib.contextmanager
-def serving(project: Path, *arguments: str) -> Generator[Server]:
+def serving(project: Path, *arguments: str, script: Path = RETINUE) -> Generator[Server]:
     """Start a server and stop it as a person would."""
     process = subprocess.Popen(
-        [RETINUE, "serve", "--port", "0", "--json", "--dir", str(project), *arguments],
+        [script, "serve", "--port", "0", "--json", "--dir", str(project), *arguments],
         env=environment(),
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,

@@ -6,6 +6,7 @@ from pathlib import Path
 
 from retinue.clock import Clock, SystemClock
 from retinue.errors import UnknownModelError, UsageError
+from retinue.installation import missing_extra
 from retinue.models.offline.offline_model import OfflineModel
 from retinue.models.port import Model
 from retinue.models.providers.connection import KINDS, Connection, Kind, Timeouts
@@ -147,6 +148,8 @@ class ModelRegistry:
     def _connection(self, name: str, provider: str, settings: ProviderSettings) -> Connection:
         kind = self._kind(name, provider, settings)
         facts = KINDS[kind]
+        if missing := missing_extra(facts.extra, used_for=facts.label):
+            raise UnknownModelError(f"model {name!r}: {missing}")
         variables = facts.key_variables
         table = f"[providers.{provider}] api_key in retinue.toml"
         advice = f"set {' or '.join(variables)} or add {table}" if variables else f"set {table}"

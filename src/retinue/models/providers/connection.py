@@ -4,6 +4,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
+from retinue.installation import Extra
+
 Kind = Literal["openai", "anthropic", "google", "ollama", "openai-compatible"]
 
 
@@ -31,6 +33,8 @@ class Connection:
 class KindFacts:
     """What is known of a kind of provider before anyone calls it."""
 
+    label: str
+    extra: Extra  # the extra of the package that holds its client
     key_variables: tuple[str, ...] = ()  # the environment variables that may hold its key
     needs_key: bool = True
     base_url: str | None = None
@@ -39,20 +43,30 @@ class KindFacts:
 
 KINDS: Mapping[Kind, KindFacts] = {
     "openai": KindFacts(
+        label="OpenAI",
+        extra="openai",
         key_variables=("OPENAI_API_KEY",),
         base_url="https://api.openai.com/v1",
         base_url_variable="OPENAI_BASE_URL",
     ),
     "anthropic": KindFacts(
+        label="Anthropic",
+        extra="anthropic",
         key_variables=("ANTHROPIC_API_KEY",),
         base_url="https://api.anthropic.com",
         base_url_variable="ANTHROPIC_BASE_URL",
     ),
-    "google": KindFacts(key_variables=("GEMINI_API_KEY", "GOOGLE_API_KEY")),
+    "google": KindFacts(
+        label="Google", extra="google", key_variables=("GEMINI_API_KEY", "GOOGLE_API_KEY")
+    ),
     "ollama": KindFacts(
+        label="Ollama",
+        extra="openai",
         needs_key=False,
         base_url="http://127.0.0.1:11434/v1",
         base_url_variable="OLLAMA_BASE_URL",
     ),
-    "openai-compatible": KindFacts(needs_key=False),
+    "openai-compatible": KindFacts(
+        label="OpenAI-compatible servers", extra="openai", needs_key=False
+    ),
 }

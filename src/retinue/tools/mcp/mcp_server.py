@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from retinue.clock import Clock
 from retinue.errors import RetinueError, UsageError
+from retinue.installation import missing_extra
 from retinue.tools.json_schema import validator
 from retinue.tools.mcp.mcp_target import Target, without_secrets
 from retinue.tools.port import Tool, ToolContext, ToolOutput
@@ -90,6 +91,10 @@ class McpServer:
             await asyncio.wait({self._task}, timeout=_CLOSE_SECONDS)
 
     async def _keep_connected(self) -> None:
+        if missing := missing_extra("mcp", used_for="MCP servers"):
+            logger.warning("mcp server not used", extra={"server": self.name, "reason": missing})
+            self._lose(missing)
+            return
         try:
             sdk = await in_thread(_load, name="import mcp")
             with sdk.anyio.CancelScope() as self._scope:

@@ -1,0 +1,61 @@
+"""Which extras this copy of Retinue has, and the command that adds a missing one."""
+
+import json
+import sys
+from collections.abc import Mapping
+from functools import cache
+from importlib.metadata import PackageNotFoundError, distribution
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any, Literal, get_args
+from urllib.parse import urlsplit
+from urllib.request import url2pathname
+
+Extra = Literal["anthropic", "google", "mcp", "openai"]
+
+EXTRA_MODULES: Mapping[Extra, tuple[str, ...]] = {
+    "anthropic": ("pydantic_ai", "anthropic"),
+    "google": ("pydantic_ai", "google.genai"),
+    "mcp": ("mcp",),
+    "openai": ("pydantic_ai", "openai"),
+}
+
+
+@cache
+def is_installed(extra: Extra) -> bool:
+    """Whether the packages of an extra can be imported; imports none of them."""
+    return all(_can_import(module) for module in EXTRA_MODULES[extra])
+
+
+def missing_extra(extra: Extra, *, used_for: str) -> str | None:
+    """Say what is not installed and how to install it, or None if it is there."""
+    if is_installed(extra):
+        return None
+    return f"support for {used_for} is not installed. Run: {install_command(extra)}"
+
+
+def install_command(extra: Extra) -> str:
+    """The command that adds an extra to this copy and keeps the ones it has."""
+    extras = ",".join(name for name in get_args(Extra) if name == extra or is_installed(name))
+    source = _source()
+    url: str = source.get("url", "")
+    if source.get("dir_info", {}).get("editable"):
+        return f"pip install --editable '{url2pathname(urlsplit(url).path)}[{extras}]'"
+    installer = "uv tool" if (Path(sys.prefix) / "uv-receipt.toml").is_file() else "pip"
+    return f"{installer} install 'retinue[{extras}]{f' @ {url}' if url else ''}'"
+
+
+def _can_import(module: str) -> bool:
+    try:
+        return find_spec(module) is not None
+    except ModuleNotFoundError:  # the package that holds it is missing
+        return False
+
+
+def _source() -> Mapping[str, Any]:
+    """Where this copy was installed from, if not from an index (PEP 610)."""
+    try:
+        text = distribution("retinue").read_text("direct_url.json")
+    except PackageNotFoundError:
+        return {}
+    return json.loads(text) if text else {}
