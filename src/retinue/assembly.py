@@ -64,7 +64,7 @@ if TYPE_CHECKING:
 
 _TOKEN_BYTES = 32
 _PASS_GRACE_SECONDS = 10
-_ENGINE_TOOLS = (*COLLABORATION_TOOLS, *SCHEDULE_TOOLS, *PANEL_TOOLS, *CHILD_TOOLS, READING_TOOL)
+ENGINE_TOOLS = (*COLLABORATION_TOOLS, *SCHEDULE_TOOLS, *PANEL_TOOLS, *CHILD_TOOLS, READING_TOOL)
 _MCP_NAMES = ("mcp_*",)  # a server that is slow or down must not make definitions fail
 
 
@@ -289,9 +289,9 @@ async def _catalog(
         lambda: Catalog(
             settings.project_dir,
             clock,
-            known_tools=lambda: [*toolbox.listed(), *_ENGINE_TOOLS, *_MCP_NAMES],
+            known_tools=lambda: [*toolbox.listed(), *ENGINE_TOOLS, *_MCP_NAMES],
             known_models=known_models,
-            shared_tools=lambda: [*_shared(toolbox), *_ENGINE_TOOLS],
+            shared_tools=lambda: [*_shared(toolbox), *ENGINE_TOOLS],
             shelf=shelf,
         ),
         name="load definitions",

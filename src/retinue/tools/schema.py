@@ -4,7 +4,6 @@ This is the module that needs pydantic; it is imported when the first schema is 
 """
 
 import inspect
-import sys
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import cached_property
@@ -12,6 +11,7 @@ from types import CodeType, SimpleNamespace, UnionType
 from typing import (
     Annotated,
     Any,
+    Literal,
     NamedTuple,
     NotRequired,
     Required,
@@ -23,6 +23,7 @@ from typing import (
 from weakref import ReferenceType, WeakKeyDictionary, ref
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, create_model
+from pydantic.fields import FieldInfo
 from pydantic.json_schema import GenerateJsonSchema
 from pydantic_core import ErrorDetails
 from typing_extensions import TypedDict, is_typeddict
@@ -199,10 +200,20 @@ class LateSchema(Mapping[str, Any]):
 def _field(
     parameter: inspect.Parameter, hints: Mapping[str, Any], descriptions: Mapping[str, str]
 ) -> tuple[Any, Any]:
+    """The annotation's own description counts before that of the docstring."""
     name = parameter.name
+    hint = hints.get(name, Any)
     default = ... if parameter.default is inspect.Parameter.empty else parameter.default
-    field = Field(default, alias=name, description=descriptions.get(name))
-    return hints.get(name, Any), field
+    description = _description(hint) or descriptions.get(name)
+    return hint, Field(default, alias=name, description=description)
+
+
+def _description(hint: Any) -> str | None:
+    """What the annotation says about its value, after `_describable` has made it a field."""
+    if get_origin(hint) is not Annotated:
+        return None
+    found = (one.description for one in get_args(hint)[1:] if isinstance(one, FieldInfo))
+    return next(filter(None, found), None)
 
 
 @contextmanager
@@ -227,25 +238,50 @@ def _hints(
     names = getattr(function, "__globals__", {})
     try:
         hints = get_type_hints(holder, globalns=names, include_extras=True)
+        return {name: _describable(hint) for name, hint in hints.items()}
     except Exception as error:
         raise UnusableFunctionError(f"an annotation cannot be resolved: {error}") from error
-    return {name: _describable(hint) for name, hint in hints.items()}
 
 
-def _describable(hint: Any) -> Any:
-    """Rebuild `typing.TypedDict`s: before Python 3.12, pydantic takes only the other kind."""
-    if sys.version_info >= (3, 12):
-        return hint
-    if is_typeddict(hint):
-        fields = {
-            name: (Required if name in hint.__required_keys__ else NotRequired)[_describable(kind)]
-            for name, kind in get_type_hints(hint).items()
-        }
-        make: Any = TypedDict
-        return make(hint.__name__, fields)
+def _describable(hint: Any, outer: tuple[Any, ...] = ()) -> Any:
+    """Rewrite what pydantic does not take as people write it.
+
+    The text in `Annotated[str, "..."]` becomes the description of a field. A `typing.TypedDict` is
+    built again, for those texts in it and since pydantic refuses it before Python 3.12.
+    """
+    if is_typeddict(hint) and hint not in outer:
+        return _typed_dict(hint, (*outer, hint))
     arguments = get_args(hint)
-    changed = tuple(_describable(argument) for argument in arguments)
+    if get_origin(hint) is Annotated:
+        kind, *notes = arguments
+        changed = (_describable(kind, outer), *map(_note, notes))
+    elif get_origin(hint) is Literal:
+        return hint
+    else:
+        changed = tuple(_describable(argument, outer) for argument in arguments)
     if changed == arguments:
         return hint
     origin: Any = get_origin(hint)
     return (Union if origin is UnionType else origin)[changed]
+
+
+def _note(note: Any) -> Any:
+    return Field(description=note) if isinstance(note, str) else note
+
+
+def _typed_dict(hint: Any, outer: tuple[Any, ...]) -> Any:
+    fields = {
+        name: (Required if name in hint.__required_keys__ else NotRequired)[
+            _describable(_unwrapped(kind), outer)
+        ]
+        for name, kind in get_type_hints(hint, include_extras=True).items()
+    }
+    make: Any = TypedDict
+    made = make(hint.__name__, fields)
+    made.__doc__ = hint.__doc__
+    return made
+
+
+def _unwrapped(hint: Any) -> Any:
+    """A field's type without `Required` and `NotRequired`, which the class itself knows."""
+    return get_args(hint)[0] if get_origin(hint) in (Required, NotRequired) else hint

@@ -14,6 +14,7 @@ from retinue.definitions.variable_declarations import read_variable
 from retinue.errors import DefinitionError, UsageError
 from retinue.records import FileReference
 from retinue.settings.keys import camel_case, did_you_mean, snake_case
+from retinue.tools.docstrings import docstring_of
 from retinue.tools.function_tool import tool
 from retinue.tools.json_schema import validator
 from retinue.tools.port import Check, Invoke, Pending, Tool, ToolContext, ToolOutput, Verified
@@ -50,10 +51,11 @@ class DefinedTool:
         else:
             options: dict[str, Any] = {**self.options, "effect": "once"}
             made = tool(name=self.name, **options)(_nothing).as_tool(source=source)
-            schema = self._schema(self.args)
+            text = docstring_of(self.execute)
+            schema = _with_descriptions(self._schema(self.args), text.parameters)
             made = replace(
                 made,
-                description=inspect.getdoc(self.execute) or self.name.replace("_", " "),
+                description=text.description or self.name.replace("_", " "),
                 effect=self.options.get("effect", "once"),
                 parameters=schema,
                 validate=validator(self.name, schema),
@@ -142,6 +144,19 @@ def define_tool(**fields: Any) -> Any:
 
     execute = given.get("execute")
     return define if execute is None else define(execute)
+
+
+def _with_descriptions(
+    schema: Mapping[str, Any], descriptions: Mapping[str, str]
+) -> Mapping[str, Any]:
+    """Describe the properties that have no description of their own as the docstring does."""
+    properties: Mapping[str, Any] = schema.get("properties", {})
+    missing: dict[str, Any] = {
+        name: {"description": descriptions[name], **value}
+        for name, value in properties.items()
+        if name in descriptions and isinstance(value, dict)
+    }
+    return {**schema, "properties": {**properties, **missing}} if missing else schema
 
 
 def _variable(written: object, file: str, line: int) -> Variable:

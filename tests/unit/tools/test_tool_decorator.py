@@ -5,10 +5,10 @@ import threading
 from dataclasses import dataclass
 from datetime import date
 from enum import Enum
-from typing import Annotated, Any, Literal, TypedDict
+from typing import Annotated, Any, Literal, NotRequired, TypedDict
 
 import pytest
-from pydantic import BaseModel
+from pydantic import BaseModel, Field
 
 from retinue.errors import DefinitionError, UsageError
 from retinue.records import FileReference
@@ -121,6 +121,46 @@ def test_the_schema_comes_from_types_and_docstring() -> None:
     assert schema["$defs"]["Colour"] == {"type": "string", "enum": ["red", "blue"]}
     assert schema["$defs"]["Line"]["properties"]["count"] == {"type": "integer", "default": 1}
     assert schema["$defs"]["Options"]["properties"] == {"gift": {"type": "boolean"}}
+
+
+def test_annotations_describe_parameters_before_the_docstring_does() -> None:
+    class Place(TypedDict, total=False):
+        """Where it goes."""
+
+        street: Annotated[str, "with the number"]
+        floor: NotRequired[Annotated[int, Field(description="0 is the ground")]]
+
+    @tool
+    def send(
+        item: Annotated[str, Field(description="what to send", min_length=1)],
+        place: Annotated[Place, "where to send it"],
+        tags: list[Annotated[str, "one word"]],
+        count: Annotated[int, "how many"] = 1,
+        note: str = "",
+    ) -> str:
+        """Send it.
+
+        Args:
+            count: Never seen.
+            note: What to write on it.
+        """
+        return item
+
+    schema = send.as_tool().parameters
+    properties = schema["properties"]
+    assert {name: value.get("description") for name, value in properties.items()} == {
+        "item": "what to send",
+        "place": "where to send it",
+        "tags": None,
+        "count": "how many",
+        "note": "What to write on it.",
+    }
+    assert properties["tags"]["items"]["description"] == "one word"
+    place = schema["$defs"]["Place"]
+    assert place["description"] == "Where it goes."
+    assert place["properties"]["street"]["description"] == "with the number"
+    assert place["properties"]["floor"]["description"] == "0 is the ground"
+    assert "required" not in place
 
 
 def test_numpy_and_sphinx_docstrings_describe_parameters_too() -> None:

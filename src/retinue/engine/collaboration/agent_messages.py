@@ -25,7 +25,7 @@ def messaging_tools(services: CollaborationServices) -> list[FunctionTool[..., A
     @tool(name="send_agent_message", effect="keyed", capabilities=["agents.write"])
     async def send(
         ctx: ToolContext,
-        text: str,
+        text: Annotated[str, "the message, with all that the other agent needs to know"],
         agentId: Annotated[  # noqa: N803  the name on the wire
             str | None,
             Field(

@@ -33,7 +33,7 @@ def _creating(services: CollaborationServices) -> FunctionTool[..., Any]:
     @tool(name="create_permanent_agent", effect="keyed", capabilities=["agents.write"])
     async def create(
         ctx: ToolContext,
-        name: str,
+        name: Annotated[str, "what the agent is called; each name is used once"],
         description: Annotated[str, Field(description="what it is good for, for other agents")],
         systemPrompt: Annotated[str, Field(description="how it works")],  # noqa: N803
         agentId: AgentKey = None,  # noqa: N803

@@ -1,7 +1,7 @@
 """The tools with which agents make, change and run schedules."""
 
 from collections.abc import Sequence
-from typing import Any, Literal, TypedDict
+from typing import Annotated, Any, Literal, TypedDict
 from zoneinfo import ZoneInfo
 
 import msgspec
@@ -32,10 +32,10 @@ _SHOWN = "%a %Y-%m-%d %H:%M"
 class WatchArgument(TypedDict, total=False):
     """One of these, as the tools' schema shows it."""
 
-    file: str
-    command: str
-    url: str
-    list: str
+    file: Annotated[str, "a path in the project or among your own files"]
+    command: Annotated[str, "a shell command whose output is compared"]
+    url: Annotated[str, "a web address"]
+    list: Annotated[str, "the name of a list, for items that become due"]
 
 
 def schedule_tools(schedules: Schedules) -> Sequence[FunctionTool[..., Any]]:

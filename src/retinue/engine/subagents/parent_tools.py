@@ -1,7 +1,7 @@
 """`notify_parent` and `set_status`: what a subagent tells its parent beside its result."""
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Annotated, Any
 
 from retinue.definitions.definition import Definition
 from retinue.engine.prompting.prompt_config import PromptCase
@@ -14,14 +14,18 @@ CHILD_TOOLS = ("notify_parent", "set_status")
 
 
 @tool(name="notify_parent", effect="keyed", capabilities=["agents.write"])
-async def notify_parent(ctx: ToolContext, content: str) -> str:
+async def notify_parent(
+    ctx: ToolContext, content: Annotated[str, "the message to the parent"]
+) -> str:
     """Write to the agent that started you. It reads this at its next step."""
     ctx.notify_parent(content)
     return "Sent."
 
 
 @tool(name="set_status", effect="keyed", capabilities=["agents.write"])
-async def set_status(ctx: ToolContext, status: str) -> str:
+async def set_status(
+    ctx: ToolContext, status: Annotated[str, "the current activity, in a few words"]
+) -> str:
     """Say in a few words what you are doing, for the agent that started you to look up."""
     ctx.set_status(status)
     return "Noted."

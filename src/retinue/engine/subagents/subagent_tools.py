@@ -232,11 +232,11 @@ def _create_schema(kept: Mapping[str, Offer]) -> Mapping[str, Any]:
     return {
         "type": "object",
         "properties": {
-            "agent": {"type": "string", "enum": list(kept)},
+            "agent": {"type": "string", "enum": list(kept), "description": "which subagent"},
             "name": {"type": "string", "minLength": 1, "description": "what to call it"},
             MESSAGE_PROPERTY: {"type": "string", "minLength": 1, "description": "what it is to do"},
             "attachments": _ATTACHMENTS,
-            "arguments": arguments,
+            "arguments": {"description": "values for the subagent's prompt", **arguments},
         },
         "required": ["agent", "name", MESSAGE_PROPERTY, *(["arguments"] if needs else [])],
         "additionalProperties": False,
@@ -248,7 +248,11 @@ def _message_schema() -> Mapping[str, Any]:
         "type": "object",
         "properties": {
             "referenceId": {"type": "string", "description": "the reference of the subagent"},
-            MESSAGE_PROPERTY: {"type": "string", "minLength": 1},
+            MESSAGE_PROPERTY: {
+                "type": "string",
+                "minLength": 1,
+                "description": "the message to the subagent",
+            },
             "attachments": _ATTACHMENTS,
         },
         "required": ["referenceId", MESSAGE_PROPERTY],

@@ -2,9 +2,10 @@
 
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any
+from typing import Annotated, Any
 
 from msgspec.structs import replace
+from pydantic import Field
 
 from retinue.agents.artifact import CustomField, FieldType, ItemList
 from retinue.ids import OwnerId
@@ -31,10 +32,14 @@ READ, WRITE = ["lists.read"], ["lists.write"]
 class FieldSpec:
     """A field of a list's items."""
 
-    label: str
-    type: FieldType = "text"
-    key: str = ""
-    options: tuple[str, ...] = ()
+    label: Annotated[str, Field(description="The name that people see.")]
+    type: Annotated[FieldType, Field(description="The type of its values.")] = "text"
+    key: Annotated[str, Field(description="The name in queries; made from the label if empty.")] = (
+        ""
+    )
+    options: Annotated[
+        tuple[str, ...], Field(description="The values to choose from, for the type select.")
+    ] = ()
 
     def field(self) -> CustomField:
         return field_of(self.label, self.type, self.key, self.options)
