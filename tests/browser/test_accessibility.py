@@ -44,18 +44,18 @@ def test_pages_have_no_serious_fault(visit: Visit, house: House, theme: str, wid
         expect(page.get_by_role("status").filter(has_text="Loading")).to_have_count(0)
         faults[name] = complaints(page)
     page.goto(f"{house.base}/#/files/{agent_id}")
-    expect(page.get_by_role("heading", name="No files here")).to_be_visible()
+    expect(page.get_by_role("heading", name="This folder is empty")).to_be_visible()
     faults["files"] = complaints(page)
     page.goto(f"{house.base}/#/c/{agent_id}")
     window.call("weigh").get_by_role("button").first.click()
-    window.log.get_by_role("button", name="Thought").click()
+    window.log.get_by_role("button", name="Thoughts").click()
     faults["conversation"] = complaints(page)
     page.keyboard.press("Control+k")
     expect(page.get_by_role("combobox")).to_be_focused()
     faults["palette"] = complaints(page)
     page.keyboard.press("Escape")
     page.keyboard.press("Control+f")
-    expect(page.get_by_role("searchbox", name="Find in this conversation")).to_be_focused()
+    expect(page.get_by_role("searchbox", name="Find in conversation")).to_be_focused()
     faults["find"] = complaints(page)
     assert {name: found for name, found in faults.items() if found} == {}
 
@@ -66,7 +66,7 @@ def test_a_phone_has_no_serious_fault(visit: Visit, house: House) -> None:
     window = visit(f"/#/c/{agent_id}", width=390, height=844, is_phone=True)
     expect(window.answers()).to_be_visible()
     assert complaints(window.page) == []
-    window.page.get_by_role("button", name="Open the list").click()
+    window.page.get_by_role("button", name="Open sidebar").click()
     expect(window.list).to_be_visible()
     assert complaints(window.page) == []
     assert window.page.evaluate("document.documentElement.scrollWidth") <= 390

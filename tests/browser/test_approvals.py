@@ -33,7 +33,7 @@ def cards(window: Window) -> Locator:
 
 def link(window: Window, count: str) -> Locator:
     """The way to the inbox, with what it tells of it."""
-    name = f"Approvals {count} waiting for you" if count else "Approvals"
+    name = f"Approvals {count} pending" if count else "Approvals"
     return window.list.get_by_role("link", name=name, exact=True)
 
 
@@ -46,7 +46,7 @@ def test_a_permission_allowed_in_one_window_is_seen_in_the_other_at_once(visit: 
         expect(cards(window)).to_contain_text("@network")
         expect(cards(window)).to_contain_text("To see the weather.")
         expect(link(window, "1")).to_be_visible()
-    cards(one).get_by_role("button", name="Add a note").click()
+    cards(one).get_by_role("button", name="Add note").click()
     cards(one).get_by_label("Note for the agent").fill("Only today.")
     cards(one).get_by_role("button", name="Allow").press("Enter")
     for window in (one, other):
@@ -79,11 +79,11 @@ def test_the_inbox_holds_what_every_agent_asks_and_then_what_was_decided(
     visit: Visit, house: House
 ) -> None:
     window = visit("/#/approvals", width=390, height=800, is_phone=True)
-    expect(window.page.get_by_text("Nothing waits for you")).to_be_visible()
+    expect(window.page.get_by_text("No pending approvals")).to_be_visible()
     first = house.begin("assistant", "First")
     second = house.begin("careful", "Second")
     house.call("POST", f"/api/agents/{first}/messages", {"content": ASK})
-    waiting = window.page.get_by_role("list", name="Waiting for you")
+    waiting = window.page.get_by_role("list", name="Pending requests")
     expect(waiting.get_by_role("listitem")).to_have_count(1)
     path = f"/api/agents/{second}/messages"
     house.call("POST", path, {"content": 'call weigh {"thing": "an apple"}'})
@@ -97,7 +97,7 @@ def test_the_inbox_holds_what_every_agent_asks_and_then_what_was_decided(
     expect(waiting).to_contain_text("First")
     house.call("POST", f"/api/agents/{first}/stop")
     expect(cards(window).filter(has_text="First")).to_contain_text("No longer needed")
-    expect(window.page.get_by_text("Nothing waits for you")).to_be_visible()
+    expect(window.page.get_by_text("No pending approvals")).to_be_visible()
     assert window.page.evaluate("document.documentElement.scrollWidth") <= 390
     assert window.trouble == []
 
@@ -111,7 +111,7 @@ def test_a_form_says_at_its_fields_what_is_wrong_and_sends_typed_values(visit: V
     form.get_by_label("How many").fill("1.5")
     form.get_by_role("button", name="Send answer").click()
     expect(form.get_by_role("alert")).to_have_text(
-        ["At most 10 characters.", "Fill this in.", "This is not a whole number."]
+        ["At most 10 characters.", "This field is required.", "Enter a whole number."]
     )
     expect(form.get_by_label("Name")).to_be_focused()
     form.get_by_label("Name").fill("Tea")
@@ -165,7 +165,7 @@ def test_a_decision_that_comes_too_late_shows_what_was_decided(visit: Visit, hou
 
     window.page.route(f"**/api/permissions/{asked['id']}", decide_first, times=1)
     cards(window).get_by_role("button", name="Allow").click()
-    expect(cards(window)).to_contain_text("Denied by you with the token")
+    expect(cards(window)).to_contain_text("Denied by you with the access token")
     expect(cards(window)).to_contain_text("No.")
     expect(cards(window).get_by_role("button", name="Allow")).to_have_count(0)
 

@@ -23,7 +23,7 @@ def test_the_context_is_shown_part_by_part_with_its_size(visit: Visit, house: Ho
     window.choose("Looked into", "Context")
     page = window.page
     expect(page.get_by_role("heading", level=1)).to_have_text("Context")
-    expect(page.get_by_role("meter", name="Of the limit")).to_have_attribute(
+    expect(page.get_by_role("meter", name="Context usage")).to_have_attribute(
         "aria-valuetext", re.compile(r"About [\d.,]+K? of [\d.,]+K tokens")
     )
     sizes = page.get_by_role("list", name="Tokens by part")
@@ -49,7 +49,7 @@ def test_the_page_fits_a_phone(visit: Visit, house: House, theme: str) -> None:
     window = visit(f"/#/context/{agent_id}", width=390, height=844, is_phone=True)
     window.page.emulate_media(color_scheme="dark" if theme == "dark" else "light")
     said = window.page.get_by_role("region", name=re.compile(r"^\d+ messages?$"))
-    said.get_by_text("To the model").first.click()
+    said.get_by_text("User", exact=True).first.click()
     expect(said.locator("pre").first).to_be_visible()
     assert window.page.evaluate("document.documentElement.scrollWidth") <= 390
     assert window.trouble == []
@@ -64,9 +64,9 @@ def test_the_palette_opens_the_context_of_any_conversation(visit: Visit, house: 
     page.get_by_role("combobox").fill("context afar")
     expect(page.get_by_role("option").first).to_contain_text("Context of “Looked into from afar”")
     page.keyboard.press("Enter")
-    expect(page.get_by_role("main")).to_contain_text("What the model of Looked into from afar")
+    expect(page.get_by_role("main")).to_contain_text("What Looked into from afar would send")
     page.keyboard.press("Control+k")
-    expect(page.get_by_role("option").first).to_have_text("Open the conversation")
+    expect(page.get_by_role("option").first).to_have_text("Open conversation")
 
 
 def test_a_page_about_nobody_says_so(visit: Visit) -> None:

@@ -13,7 +13,7 @@ Visit = Callable[..., Window]
 
 def palette(window: Window, words: str) -> None:
     window.page.keyboard.press("Control+k")
-    expect(window.page.get_by_role("combobox", name="Go to or do")).to_be_focused()
+    expect(window.page.get_by_role("combobox", name="Command menu")).to_be_focused()
     window.page.keyboard.type(words)
 
 
@@ -34,7 +34,7 @@ def test_the_palette_opens_conversations_pages_and_new_agents(visit: Visit, hous
     window.page.keyboard.press("Enter")
     expect(window.message).to_be_focused()
     palette(window, "no such thing at all")
-    expect(window.page.get_by_text("Nothing is called that.")).to_be_visible()
+    expect(window.page.get_by_text("No results")).to_be_visible()
     window.page.keyboard.press("Escape")
     expect(window.page.get_by_role("dialog")).to_have_count(0)
     expect(window.message).to_be_focused()
@@ -83,7 +83,7 @@ def test_shortcuts_are_listed_and_single_keys_do_not_disturb_writing(
     window.title.get_by_role("button").focus()
     window.page.keyboard.press("?")
     sheet = window.page.get_by_role("dialog", name="Keyboard shortcuts")
-    expect(sheet).to_contain_text("Find in the conversation")
+    expect(sheet).to_contain_text("Find in conversation")
     window.page.keyboard.press("Tab")
     window.page.keyboard.press("Tab")
     window.page.keyboard.press("Tab")
@@ -104,7 +104,7 @@ def test_the_first_key_leads_past_the_list(visit: Visit) -> None:
     expect(window.title).to_have_text("Schedules")
     window.page.evaluate("document.activeElement.blur()")
     window.page.keyboard.press("Tab")
-    skip = window.page.get_by_role("button", name="Skip to the content")
+    skip = window.page.get_by_role("button", name="Skip to content")
     expect(skip).to_be_focused()
     expect(skip).to_be_in_viewport()
     window.page.keyboard.press("Enter")
@@ -119,7 +119,7 @@ def test_what_is_found_in_a_folded_call_is_opened_and_in_sight(visit: Visit, hou
     window = visit(f"/#/c/{agent_id}")
     expect(window.answers().last).to_be_in_viewport()
     window.page.keyboard.press("Control+f")
-    field = window.page.get_by_role("searchbox", name="Find in this conversation")
+    field = window.page.get_by_role("searchbox", name="Find in conversation")
     field.fill("needle")
     expect(window.page.get_by_role("search").get_by_role("status")).to_have_text("3 of 3")
     field.press("Enter")

@@ -113,10 +113,10 @@ def test_all_of_it_is_found_by_its_words_and_nothing_jumps_while_it_loads(visit:
     window = visit(f"/#/c/{AGENT}")
     expect(window.answers().last).to_contain_text(f"Answer {TURNS - 1}.")
     window.page.keyboard.press("Control+f")
-    field = window.page.get_by_role("searchbox", name="Find in this conversation")
+    field = window.page.get_by_role("searchbox", name="Find in conversation")
     expect(field).to_be_focused()
     field.fill("question 3 with")
-    search = window.page.get_by_role("search", name="In this conversation")
+    search = window.page.get_by_role("search", name="Find in conversation")
     expect(search.get_by_role("status")).to_have_text("1 of 1")
     expect(window.bubbles().filter(has_text="question 3 with").first).to_be_in_viewport()
     assert rows(window) < 80
@@ -158,7 +158,7 @@ def test_a_card_that_was_opened_is_open_when_it_comes_back_into_sight(visit: Vis
     expect(card).to_contain_text("xxxx")
     window.log.press("Home")
     expect(window.log.get_by_text("xxxx")).to_have_count(0)
-    window.page.get_by_role("button", name="Jump to the end").click()
+    window.page.get_by_role("button", name="Jump to latest").click()
     expect(window.call("weigh")).to_contain_text("xxxx")
 
 

@@ -16,21 +16,21 @@ def test_files_are_browsed_read_given_and_taken(visit: Visit, house: House) -> N
     agent_id = house.begin("clerk", "Files")
     window = visit(f"/#/c/{agent_id}")
     page = window.page
-    page.get_by_role("button", name="Actions for this conversation").click()
+    page.get_by_role("button", name="Conversation actions").click()
     page.get_by_role("menuitem", name="Files").click()
-    expect(page.get_by_role("heading", name="No files here")).to_be_visible()
+    expect(page.get_by_role("heading", name="This folder is empty")).to_be_visible()
     page.locator("input[type=file]").set_input_files(
         [
             {"name": HOSTILE, "mimeType": "text/markdown", "buffer": b"# Shopping\n\n- milk"},
             {"name": "data.bin", "mimeType": "application/octet-stream", "buffer": b"\xff\xfe\x00"},
         ]
     )
-    entries = page.get_by_role("list", name="Entries")
+    entries = page.get_by_role("list", name="Files and folders")
     expect(entries.get_by_role("listitem")).to_have_count(2)
     entries.get_by_role("button", name=HOSTILE, exact=False).first.click()
     expect(entries.get_by_role("heading", name="Shopping")).to_be_visible()
     entries.get_by_role("button", name="data.bin").first.click()
-    expect(entries).to_contain_text("This is no text.")
+    expect(entries).to_contain_text("No preview available.")
     with page.expect_download() as download:
         entries.get_by_role("link", name=f"Download {HOSTILE}").click()
     assert download.value.path().read_text().startswith("# Shopping")
@@ -43,12 +43,14 @@ def test_files_are_browsed_read_given_and_taken(visit: Visit, house: House) -> N
 def test_files_that_the_agent_writes_appear_in_their_folders(visit: Visit, house: House) -> None:
     agent_id = house.begin("clerk", "Writer")
     window = visit(f"/#/files/{agent_id}")
-    expect(window.page.get_by_role("heading", name="No files here")).to_be_visible()
+    expect(window.page.get_by_role("heading", name="This folder is empty")).to_be_visible()
     house.say(agent_id, 'call files_write {"path": "/plans/one.txt", "content": "Begin."}')
     window.page.get_by_role("link", name="plans").click()
     window.page.get_by_role("button", name="one.txt").first.click()
     expect(window.page.get_by_role("main")).to_contain_text("Begin.")
-    window.page.get_by_role("navigation", name="Folder").get_by_role("link", name="Files").click()
+    window.page.get_by_role("navigation", name="Folder path").get_by_role(
+        "link", name="Files"
+    ).click()
     expect(window.page.get_by_role("link", name="plans")).to_be_visible()
 
 
@@ -56,7 +58,7 @@ def test_the_system_tells_how_it_is_and_what_does_not_load(visit: Visit, house: 
     broken = house.project / "agents" / "broken.toml"
     window = visit("/#/system")
     main = window.page.get_by_role("main")
-    expect(main).to_contain_text("Messages are taken")
+    expect(main).to_contain_text("All systems healthy")
     expect(main.get_by_role("list", name="All definitions")).to_contain_text("agents/clerk.toml")
     broken.write_text('name = "broken"\nsystemPromt = "Oops"\n')
     try:
@@ -68,9 +70,11 @@ def test_the_system_tells_how_it_is_and_what_does_not_load(visit: Visit, house: 
 
 def test_another_agent_is_chosen_in_the_head_of_a_conversation(visit: Visit, house: House) -> None:
     window = visit(f"/#/c/{house.begin('clerk', 'From here')}")
-    window.page.get_by_role("button", name="Clerk: talk to another agent").click()
+    window.page.get_by_role("button", name="Clerk: chat with another agent").click()
     window.page.get_by_role("menuitemradio", name="Careful").click()
-    expect(window.page.get_by_role("button", name="Careful: talk to another agent")).to_be_visible()
+    expect(
+        window.page.get_by_role("button", name="Careful: chat with another agent")
+    ).to_be_visible()
     expect(window.message).to_be_focused()
 
 
@@ -103,10 +107,10 @@ def test_the_system_page_tells_of_mcp_servers_and_refused_calls(visit: Visit, ho
     )
     window.list.get_by_role("link", name="System").click()
     listed = page.get_by_role("list", name="All MCP servers").get_by_role("listitem")
-    expect(listed).to_contain_text(["papers Connected · 3 tools", "calendar Not connected"])
+    expect(listed).to_contain_text(["papers Connected · 3 tools", "calendar Disconnected"])
     expect(listed.last).to_contain_text("there is no program")
     refused = page.get_by_role("list", name="Refused calls").get_by_role("listitem")
-    expect(refused).to_contain_text("shell for Curious")
+    expect(refused).to_contain_text("shell by Curious")
     page.get_by_role("button", name="Show older").click()
     expect(refused).to_have_count(2)
     expect(refused.last).to_contain_text("web_fetch")

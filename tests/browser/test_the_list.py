@@ -94,7 +94,7 @@ def test_definitions_that_do_not_load_are_named_with_file_and_field(
     broken.write_text('name = "broken"\nsystemPromt = "Oops"\nmodel = 3\n')
     try:
         window.page.reload()
-        banner = window.page.get_by_role("button", name="to mend")
+        banner = window.page.get_by_role("button", name="1 agent file has errors")
         banner.click()
         expect(window.page.get_by_role("main")).to_contain_text("agents/broken.toml")
     finally:
@@ -105,7 +105,7 @@ def test_on_a_phone_the_list_is_a_drawer(visit: Visit, house: House) -> None:
     house.begin("clerk", "Pocket")
     window = visit("/", width=390, height=844, is_phone=True)
     expect(window.list).to_be_hidden()
-    window.page.get_by_role("button", name="Open the list").click()
+    window.page.get_by_role("button", name="Open sidebar").click()
     expect(window.row("Pocket")).to_be_in_viewport()
     window.row("Pocket").get_by_role("link").click()
     expect(window.title).to_have_text("Pocket")
@@ -115,7 +115,7 @@ def test_on_a_phone_the_list_is_a_drawer(visit: Visit, house: House) -> None:
     expect(window.answers("Clerk")).to_contain_text("A heading")
     width = window.page.evaluate("document.documentElement.scrollWidth")
     assert width <= 390
-    window.page.get_by_role("button", name="Open the list").click()
+    window.page.get_by_role("button", name="Open sidebar").click()
     window.page.keyboard.press("Escape")
     expect(window.list).to_be_hidden()
     assert window.trouble == []

@@ -54,7 +54,7 @@ def test_what_was_used_is_shown_by_day_definition_model_and_agent(
     window = visit()
     page = window.page
     window.list.get_by_role("link", name="Usage").click()
-    expect(page.get_by_role("heading", name="No model was asked in this time")).to_be_visible()
+    expect(page.get_by_role("heading", name="No usage in this period")).to_be_visible()
     novel = house.begin("writer", "A novel")
     house.say(novel, "one")
     house.say(novel, "two")
@@ -64,22 +64,24 @@ def test_what_was_used_is_shown_by_day_definition_model_and_agent(
     main = page.get_by_role("main")
     expect(main).to_contain_text(re.compile(r"Model calls\s*3"))
     expect(main).to_contain_text(re.compile(r"Cost\s*€4.60"))
-    expect(main).to_contain_text("Without a price, and not in the cost: scripted:local.json")
-    bars = page.get_by_role("list", name="Tokens by day").get_by_role("listitem")
+    expect(main).to_contain_text(
+        "Not included in the cost because no price is set: scripted:local.json"
+    )
+    bars = page.get_by_role("list", name="Tokens per day").get_by_role("listitem")
     expect(bars).to_have_count(30)
     expect(bars.last).to_contain_text("4K tokens")
     row = page.get_by_role("row")
     expect(row.filter(has_text="Writer")).to_contain_text("€4.60")
     expect(row.filter(has_text="Reader")).to_contain_text("no price")
-    page.get_by_role("button", name="By agent").click()
+    page.get_by_role("button", name="Agent", exact=True).click()
     expect(row.filter(has_text="A novel").get_by_role("link")).to_have_attribute(
         "href", f"#/c/{novel}"
     )
     house.call("DELETE", f"/api/agents/{reader}")
-    page.get_by_role("button", name="By model").click()
+    page.get_by_role("button", name="Model", exact=True).click()
     expect(row.filter(has_text="scripted:local.json")).to_contain_text("42")
-    page.get_by_role("button", name="By agent").click()
-    expect(row.filter(has_text="A deleted agent")).to_contain_text("42")
+    page.get_by_role("button", name="Agent", exact=True).click()
+    expect(row.filter(has_text="Deleted agent")).to_contain_text("42")
     page.get_by_label("Period").select_option("Last 7 days")
     expect(bars).to_have_count(7)
     assert window.trouble == []

@@ -42,9 +42,9 @@ test("a prompt and a definition of one name are two nodes", () => {
 test("what an entry means is said in words", () => {
   const kept = entry("subagent", "team", { isResumable: true, isImmediate: true, optional: "ON" });
   expect(leaves(graph, prompt("desk", kept), "subagent", [])[0]?.facts).toEqual([
-    "begins by itself",
-    "works beside",
-    "kept afterwards",
-    "only while ON is on",
+    "starts automatically",
+    "non-blocking",
+    "resumable",
+    "only when ON is on",
   ]);
 });

@@ -100,7 +100,7 @@ describe("the end of a run", () => {
   });
 
   test("has words for its code, also for one that is not known", () => {
-    expect(endWords("session_fail", "Worker")).toBe("Worker gave up");
+    expect(endWords("session_fail", "Worker")).toBe("Worker reported a failure");
     expect(endWords("bad_weather", "Worker")).toBe("bad weather");
   });
 });
@@ -108,7 +108,7 @@ describe("the end of a run", () => {
 test("a subagent's report is told apart from words like it", () => {
   const kid = "tz4a98xxat96iws9zmbrgj3a";
   const text = `Subagent (reference: ${kid}) has reported a failure:\n\nNo spade.`;
-  expect(reportOf(text)).toEqual({ title: "Failure of", text: "No spade." });
+  expect(reportOf(text)).toEqual({ title: "Failure in", text: "No spade." });
   expect(reportOf("Subagent (reference: x) has reported a failure:\n\n")).toBeNull();
   const notice = { type: "system", origin: kid, text } as SystemBlock;
   expect(isBadNews(notice)).toBe(true);

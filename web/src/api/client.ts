@@ -76,7 +76,7 @@ async function request(method: string, path: string, body?: Body): Promise<Respo
   try {
     response = await fetch(path, init);
   } catch {
-    throw new ApiError(0, "unreachable", "The server cannot be reached.");
+    throw new ApiError(0, "unreachable", "Can’t reach the server.");
   }
   if (response.ok) return response;
   const error = await failure(response);
@@ -85,7 +85,7 @@ async function request(method: string, path: string, body?: Body): Promise<Respo
 }
 
 async function failure(response: Response): Promise<ApiError> {
-  const fallback = `The server answered ${response.status}.`;
+  const fallback = `The server returned error ${response.status}.`;
   try {
     const { error } = await response.json();
     return new ApiError(

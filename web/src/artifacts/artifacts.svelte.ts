@@ -112,7 +112,7 @@ class Artifacts {
       return result;
     } catch (error) {
       if (error instanceof ApiError && error.isUnreachable) this.unsure.set(same, key);
-      notices.fail("It was not changed.", error);
+      notices.fail("Couldn’t save the change.", error);
       return null;
     }
   }

@@ -18,8 +18,8 @@ export const TYPE_WORDS: Record<FieldType, string> = {
   date: "Date",
   time: "Time",
   datetime: "Date and time",
-  select: "One of a few",
-  checkbox: "Yes or no",
+  select: "Single choice",
+  checkbox: "Checkbox",
 };
 
 export function shownValue(field: CustomField, value: FieldValue): string {

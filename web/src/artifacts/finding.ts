@@ -43,7 +43,7 @@ export async function wordsIn(query: string): Promise<Command[]> {
   return [
     ...items.map(({ id, title, list }) => ({
       id: `item:${id}`,
-      group: "Items of lists",
+      group: "List items",
       label: title,
       detail: artifacts.lists.find((one) => one.id === list)?.name ?? "",
       icon: "list" as const,

@@ -26,7 +26,7 @@ export function agentMenu(agent: AgentView, rename: () => void): MenuItem[] {
   return [
     { label: "Rename", icon: "pencil", act: rename },
     {
-      label: "Definition",
+      label: "Agent details",
       icon: "tree",
       act: () => router.go(definitionHref(agent.definition)),
     },
@@ -46,7 +46,7 @@ export function agentMenu(agent: AgentView, rename: () => void): MenuItem[] {
 async function clear(agent: AgentView): Promise<void> {
   const isAgreed = await confirmation.ask({
     title: `Clear “${agentTitle(agent, app.definitions)}”?`,
-    text: "The agent forgets what was said and stops what it is doing. What was said stays in its history, where you can still look it up.",
+    text: "The agent stops what it is doing and forgets the conversation so far. Earlier messages stay in the history, where you can still read them.",
     action: "Clear",
   });
   if (isAgreed) await app.clear(agent.id);
@@ -60,8 +60,8 @@ export async function end(agent: AgentView): Promise<void> {
   const isAgreed = await confirmation.ask({
     title: `End “${agentTitle(agent, app.definitions)}”?`,
     text: [
-      "It stops what it is doing and takes no more messages. What was said stays to be read.",
-      names.length ? `These end with it: ${names.join(", ")}.` : "",
+      "The agent stops what it is doing and no longer accepts messages. You can still read the conversation.",
+      names.length ? `These agents will end too: ${names.join(", ")}.` : "",
     ].join(" "),
     action: "End",
   });
@@ -71,7 +71,7 @@ export async function end(agent: AgentView): Promise<void> {
 async function remove(agent: AgentView): Promise<void> {
   const isAgreed = await confirmation.ask({
     title: `Delete “${agentTitle(agent, app.definitions)}”?`,
-    text: "The conversation goes away with its history and files. This cannot be taken back.",
+    text: "This deletes the conversation with its history and files. It can’t be undone.",
     action: "Delete",
   });
   if (isAgreed) await app.remove(agent.id);

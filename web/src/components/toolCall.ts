@@ -19,32 +19,33 @@ const ENDED: Record<ToolStatus, CallState> = {
     tone: "bad",
     icon: "ban",
     word: "Refused",
-    explanation: "This agent may not use the tool like that, so it was not run.",
+    explanation: "This agent isn’t allowed to make this call, so it was not run.",
   },
   cancelled: {
     tone: "quiet",
     icon: "stop",
     word: "Cancelled",
-    explanation: "It was stopped before it ended.",
+    explanation: "Stopped before it finished.",
   },
   interrupted: {
     tone: "doubt",
     icon: "stop",
     word: "Interrupted",
-    explanation: "It was cut off before it ended, and gave no result.",
+    explanation: "Interrupted before it finished. There is no result.",
   },
   unknown: {
     tone: "doubt",
     icon: "question",
     word: "Outcome unknown",
     explanation:
-      "The server went down while this ran, so it may or may not have happened. It was not run again, since doing it twice could do harm; the agent was told and decides what to do.",
+      "The server stopped during this call, so it is unknown whether it took effect. It was not repeated because running it twice could cause harm. The agent has been informed and decides how to continue.",
   },
   pending: {
     tone: "quiet",
     icon: "clock",
-    word: "Not decided yet",
-    explanation: "The agent went on without it; what comes of it arrives as a message of its own.",
+    word: "Awaiting decision",
+    explanation:
+      "The agent continued without a result. The result will arrive as a separate message.",
   },
   skipped: {
     tone: "quiet",
@@ -55,8 +56,8 @@ const ENDED: Record<ToolStatus, CallState> = {
   erased: {
     tone: "quiet",
     icon: "eraser",
-    word: "Erased",
-    explanation: "It ran, and a hook took it out of what the agent remembers.",
+    word: "Removed",
+    explanation: "A hook removed this call from the agent’s context after it ran.",
   },
 };
 
@@ -78,8 +79,8 @@ const WANTING: Partial<Record<RequestView["status"], CallState>> = {
   answered: {
     tone: "good",
     icon: "check",
-    word: "Begun later",
-    explanation: "The subagent began when it had its values; its result comes as a message.",
+    word: "Started later",
+    explanation: "The subagent started once it had its values. Its result arrives as a message.",
   },
 };
 
@@ -101,10 +102,10 @@ export function callState({
     return { ...quiet, tone: "doubt", icon: "question", word: "Waiting for you" };
   }
   if (wait) return { ...quiet, tone: "doubt", icon: "clock", word: "Waiting" };
-  if (!id) return { ...quiet, tone: "busy", icon: "pencil", word: "Writing" };
+  if (!id) return { ...quiet, tone: "busy", icon: "pencil", word: "Preparing" };
   if (live || isNext) return { ...quiet, tone: "busy", icon: "spin", word: "Running" };
   return isAgentRunning
-    ? { ...quiet, icon: "clock", word: "Next" }
+    ? { ...quiet, icon: "clock", word: "Queued" }
     : { ...quiet, word: "No result" };
 }
 

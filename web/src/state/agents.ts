@@ -84,7 +84,7 @@ export function statusWord(
   definitions: ReadonlyMap<string, DefinitionEntry>,
 ): string {
   if (agent.status === "terminated") return "Ended";
-  if (agent.retryAt) return "Trying again later";
+  if (agent.retryAt) return "Retrying later";
   if (agent.status === "running") return "Working";
   if (agent.status === "queued") return "Queued";
   if (agent.status !== "waiting") return "";

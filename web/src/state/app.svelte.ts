@@ -264,7 +264,7 @@ class App {
     const place: Place = { mode: kind, id };
     this.panels.follow(show, () => {
       if (panel.visit(place)) return "opened";
-      notices.offer(`Look at “${name}”?`, "Open", () => panel.open(place));
+      notices.offer(`Open “${name}”?`, "Open", () => panel.open(place));
       return "offered";
     });
   }
@@ -274,7 +274,9 @@ class App {
     const home = this.switches.takeBack(from);
     if (!home) return;
     router.go(agentHref(home));
-    await this.attempt("The agent was not told what was said.", () => api.switchBack(home, from));
+    await this.attempt("Couldn’t pass the conversation on to the agent.", () =>
+      api.switchBack(home, from),
+    );
   }
 
   /** What is on the page of a visible window has been seen. */
@@ -397,20 +399,23 @@ class App {
       seen.look(agent);
       router.go(agentHref(agent.id));
     } catch (error) {
-      notices.fail("The conversation was not created.", error);
+      notices.fail("Couldn’t create the conversation.", error);
     }
   }
 
   async rename(agentId: string, name: string): Promise<void> {
-    await this.attempt("It was not renamed.", async () => {
+    await this.attempt("Couldn’t rename the conversation.", async () => {
       this.putOwn(await api.update(agentId, { name: name.trim() || null }));
     });
   }
 
   async pin(agentId: string, pinned: boolean): Promise<void> {
-    await this.attempt("It was not pinned.", async () => {
-      this.putOwn(await api.update(agentId, { pinned }));
-    });
+    await this.attempt(
+      pinned ? "Couldn’t pin the conversation." : "Couldn’t unpin the conversation.",
+      async () => {
+        this.putOwn(await api.update(agentId, { pinned }));
+      },
+    );
   }
 
   /** Take in the answer to this window's own change: it is no news to the one who made it. */
@@ -420,19 +425,19 @@ class App {
   }
 
   async clear(agentId: string): Promise<void> {
-    await this.attempt("It was not cleared.", () => api.reset(agentId));
+    await this.attempt("Couldn’t clear the conversation.", () => api.reset(agentId));
   }
 
   async stop(agentId: string): Promise<void> {
-    await this.attempt("It was not stopped.", () => api.stop(agentId));
+    await this.attempt("Couldn’t stop the agent.", () => api.stop(agentId));
   }
 
   async terminate(agentId: string): Promise<void> {
-    await this.attempt("It was not ended.", () => api.terminate(agentId));
+    await this.attempt("Couldn’t end the agent.", () => api.terminate(agentId));
   }
 
   async remove(agentId: string): Promise<void> {
-    await this.attempt("It was not deleted.", async () => {
+    await this.attempt("Couldn’t delete the conversation.", async () => {
       await api.remove(agentId);
       this.drop(agentId);
     });

@@ -57,7 +57,7 @@ function aboutWhom(): string | null {
 function around(agent: AgentView): Command[] {
   const group = `“${agentTitle(agent, app.definitions)}”`;
   const PLACES = [
-    ["Open the conversation", "arrowRight", agentHref],
+    ["Open conversation", "arrowRight", agentHref],
     ["Context", "fold", contextHref],
     ["Files", "folder", filesHref],
     ["Variables", "key", variablesHref],
@@ -85,7 +85,7 @@ function actions(agent: AgentView, here: Here): Command[] {
       act: () => void app.stop(agent.id),
     });
   }
-  found.push({ id: "find", group, label: "Find in it", icon: "search", act: here.find });
+  found.push({ id: "find", group, label: "Find in conversation", icon: "search", act: here.find });
   for (const { label, icon, act } of agentMenu(agent, here.rename)) {
     found.push({ id: `menu:${label}`, group, label, icon, act });
   }
@@ -112,7 +112,7 @@ function conversations(current: string | undefined): Command[] {
 }
 
 /** Offered to those who ask for it: one for each conversation would bury everything else. */
-export const CONTEXTS = "What a model is sent";
+export const CONTEXTS = "Model context";
 
 export function asksForContext(query: string): boolean {
   const words = query.toLocaleLowerCase().split(/\s+/);
@@ -142,8 +142,8 @@ function beginnings(): Command[] {
     },
     {
       id: `d:${name}`,
-      group: "Definitions",
-      label: `How ${displayName} is made`,
+      group: "Agents",
+      label: `Agent details: ${displayName}`,
       definition: name,
       act: () => router.go(definitionHref(name)),
     },
@@ -166,7 +166,7 @@ function views(): Command[] {
       id: `t:${name}`,
       group: "Theme",
       label: `Theme: ${label.toLowerCase()}`,
-      detail: theme.current === name ? "chosen" : "",
+      detail: theme.current === name ? "current" : "",
       icon,
       act: () => theme.choose(name),
     })),

@@ -17,9 +17,9 @@ export interface Leaf {
 
 export const GROUPS: readonly { kind: GraphEntry["kind"]; title: string }[] = [
   { kind: "tool", title: "Tools" },
-  { kind: "prompt", title: "Prompts it calls" },
+  { kind: "prompt", title: "Prompts" },
   { kind: "subagent", title: "Subagents" },
-  { kind: "handoff", title: "Hands over to" },
+  { kind: "handoff", title: "Handoffs" },
 ];
 
 /** What a prompt can call, of one kind; `above` names the definitions and prompts on the way here. */
@@ -53,38 +53,38 @@ export function keyOf({ kind, target }: Pick<GraphEntry, "kind" | "target">): st
 }
 
 function facts(entry: GraphEntry): string[] {
-  const found = [entry.optional ? `only while ${entry.optional} is on` : ""];
+  const found = [entry.optional ? `only when ${entry.optional} is on` : ""];
   if (entry.kind === "subagent") {
     found.unshift(
-      entry.isImmediate ? "begins by itself" : "",
-      entry.isBlocking ? "waited for" : "works beside",
-      entry.isResumable ? "kept afterwards" : "one run",
+      entry.isImmediate ? "starts automatically" : "",
+      entry.isBlocking ? "blocking" : "non-blocking",
+      entry.isResumable ? "resumable" : "single run",
     );
   }
   return found.filter(Boolean);
 }
 
 export const RULES: Record<string, string> = {
-  stop_tool: "ends its turn",
+  stop_tool: "ends the turn",
   session_stop: "ends the run with a result",
-  session_fail: "ends the run as failed",
-  session_status: "tells how it goes",
+  session_fail: "marks the run as failed",
+  session_status: "reports the status",
 };
 
 export const LISTS: Record<GraphDefinition["lists"][number]["name"], string> = {
-  toolAllowlist: "Only these tools",
-  toolDenylist: "Never these tools",
-  toolApprovals: "Asks before these tools",
-  capabilityAllowlist: "Only these capabilities",
-  capabilityDenylist: "Never these capabilities",
-  skillAllowlist: "Only these skills",
-  skillDenylist: "Never these skills",
-  agentAllowlist: "Asks only these agents",
-  agentDenylist: "Never asks these agents",
+  toolAllowlist: "Allowed tools",
+  toolDenylist: "Denied tools",
+  toolApprovals: "Tools that need approval",
+  capabilityAllowlist: "Allowed capabilities",
+  capabilityDenylist: "Denied capabilities",
+  skillAllowlist: "Allowed skills",
+  skillDenylist: "Denied skills",
+  agentAllowlist: "Allowed agents",
+  agentDenylist: "Denied agents",
 };
 
 export const TYPES: Record<GraphDefinition["type"], string> = {
-  ai_human: "A model and a person",
-  dual_ai: "Two models",
-  external: "Another system",
+  ai_human: "Chat agent",
+  dual_ai: "Dual-model agent",
+  external: "External agent",
 };

@@ -61,7 +61,7 @@ export function entryOf(
 /** Why a subagent's last run gave no result; empty when it gave one, works, or was ended. */
 export function failureOf(child: ChildView | undefined): string {
   if (child?.lifecycle === "running") return "";
-  return child?.failure || (child?.lifecycle === "failed" ? "It gave no result." : "");
+  return child?.failure || (child?.lifecycle === "failed" ? "No result returned." : "");
 }
 
 /** What a subagent says about its work, while it works. */
@@ -71,7 +71,7 @@ export function saying(child: ChildView | undefined): string {
 
 const LIFECYCLES: Record<ChildView["lifecycle"], string> = {
   running: "Working",
-  idle: "Done, takes more messages",
+  idle: "Done, accepts more messages",
   failed: "Failed",
   terminated: "Ended",
 };

@@ -2,6 +2,7 @@
 
 import { ApiError } from "../api/client";
 import type { FormField } from "../api/shapes";
+import { capitalised } from "./format";
 
 /** What is in the inputs; only a checkbox is not text. */
 export type Draft = Record<string, string | boolean>;
@@ -28,7 +29,7 @@ export function readDraft(
     if (typeof typed === "boolean") {
       values[field.name] = typed;
     } else if (typed.trim() === "") {
-      if (field.required) problems[field.name] = "Fill this in.";
+      if (field.required) problems[field.name] = "This field is required.";
     } else {
       const { value, problem } = readText(field, typed);
       if (problem) problems[field.name] = problem;
@@ -41,9 +42,9 @@ export function readDraft(
 function readText(field: FormField, typed: string): { value?: unknown; problem?: string } {
   if (field.type === "number" || field.type === "integer") {
     const value = Number(typed.trim().replace(/^(-?\d+),(\d+)$/, "$1.$2"));
-    if (!Number.isFinite(value)) return { problem: "This is not a number." };
+    if (!Number.isFinite(value)) return { problem: "Enter a number." };
     if (field.type === "integer" && !Number.isInteger(value)) {
-      return { problem: "This is not a whole number." };
+      return { problem: "Enter a whole number." };
     }
     const problem = outside(field, value, "");
     return problem ? { problem } : { value };
@@ -68,7 +69,7 @@ export function serverProblems(error: unknown, names: readonly string[]): Proble
   const found: Record<string, string> = {};
   for (const line of told) {
     const name = names.find((name) => line.startsWith(`${name}: `)) ?? details?.field;
-    if (name && names.includes(name)) found[name] = sentence(line.replace(`${name}: `, ""));
+    if (name && names.includes(name)) found[name] = capitalised(line.replace(`${name}: `, ""));
   }
   return Object.keys(found).length ? found : { "": message };
 }
@@ -76,8 +77,4 @@ export function serverProblems(error: unknown, names: readonly string[]): Proble
 interface Details {
   field?: string;
   fields?: string[];
-}
-
-function sentence(text: string): string {
-  return text.charAt(0).toLocaleUpperCase() + text.slice(1);
 }

@@ -77,6 +77,10 @@ export function count(value: number): string {
   return value.toLocaleString(undefined, { notation: "compact", maximumFractionDigits: 1 });
 }
 
+export function capitalised(text: string): string {
+  return text.charAt(0).toLocaleUpperCase() + text.slice(1);
+}
+
 export function plural(value: number, one: string, many = `${one}s`): string {
   return `${value} ${value === 1 ? one : many}`;
 }
@@ -84,6 +88,6 @@ export function plural(value: number, one: string, many = `${one}s`): string {
 /** A message of somebody else's program, as a sentence that others can follow. */
 export function sentence(text: string): string {
   const trimmed = text.trim();
-  const begun = trimmed.charAt(0).toLocaleUpperCase() + trimmed.slice(1);
+  const begun = capitalised(trimmed);
   return !begun || /[.!?…:)\]"'`]$/.test(begun) ? begun : `${begun}.`;
 }

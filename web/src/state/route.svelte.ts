@@ -17,7 +17,7 @@ export const PAGES: Record<PageName, string> = {
   usage: "Usage",
   system: "System",
   context: "Context",
-  definition: "Definition",
+  definition: "Agent details",
   files: "Files",
 };
 

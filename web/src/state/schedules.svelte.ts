@@ -63,11 +63,11 @@ export function outcomeOf(slot: SlotView): Outcome {
   const reason = slot.fateReason || slot.reason || "";
   switch (slot.status) {
     case "skipped_overlap":
-      return { word: "Skipped: the run before was still going", tone: "", reason };
+      return { word: "Skipped: the previous run was still active", tone: "", reason };
     case "skipped_missed":
-      return { word: "Missed while the server was away", tone: "", reason };
+      return { word: "Missed: the server was offline", tone: "", reason };
     case "failed":
-      return { word: "Could not begin", tone: "bad", reason };
+      return { word: "Failed to start", tone: "bad", reason };
   }
   switch (slot.fate) {
     case "queued":

@@ -71,13 +71,13 @@ export function markSpeakers(blocks: readonly Block[]): void {
 export function endWords(code: string, who: string): string {
   switch (code) {
     case "session_stop":
-      return `${who} declared it finished`;
+      return `Finished by ${who}`;
     case "session_fail":
-      return `${who} gave up`;
+      return `${who} reported a failure`;
     case "max_session_turns":
-      return "The limit of turns was reached";
+      return "Turn limit reached";
     case "max_steps":
-      return `${who} reached the limit of steps in one turn`;
+      return `${who} reached the step limit of a turn`;
     default:
       return code.replaceAll("_", " ");
   }

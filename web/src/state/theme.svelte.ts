@@ -5,7 +5,7 @@ import type { IconName } from "../components/Icon.svelte";
 export type Theme = "system" | "light" | "dark";
 
 export const THEMES: readonly { name: Theme; label: string; icon: IconName }[] = [
-  { name: "system", label: "As the system", icon: "screen" },
+  { name: "system", label: "System", icon: "screen" },
   { name: "light", label: "Light", icon: "sun" },
   { name: "dark", label: "Dark", icon: "moon" },
 ];

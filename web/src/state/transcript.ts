@@ -363,7 +363,7 @@ export function reportOf(text: string): { title: string; text: string } | null {
   const found = REPORT.exec(text);
   if (!found) return null;
   return {
-    title: found[1] === "reported a failure" ? "Failure of" : "Result of",
+    title: found[1] === "reported a failure" ? "Failure in" : "Result from",
     text: found[2] ?? "",
   };
 }
@@ -381,7 +381,7 @@ export function scheduledOf(text: string): { title: string; due: string; text: s
 /** Whether a notice says that something did not come to its end; only the engine's own words count. */
 export function isBadNews(block: SystemBlock): boolean {
   if (!isAgentId(block.origin)) return false;
-  return FAILURE.test(block.text) || reportOf(block.text)?.title === "Failure of";
+  return FAILURE.test(block.text) || reportOf(block.text)?.title === "Failure in";
 }
 
 export function isOpen(fate: Fate): boolean {

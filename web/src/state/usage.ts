@@ -9,7 +9,7 @@ export const PERIODS: readonly { days: number; title: string }[] = [
   { days: 7, title: "Last 7 days" },
   { days: 30, title: "Last 30 days" },
   { days: 90, title: "Last 90 days" },
-  { days: 0, title: "Since the beginning" },
+  { days: 0, title: "All time" },
 ];
 
 type Counted = Partial<

@@ -88,7 +88,7 @@ export function copyButton(text: () => string): HTMLButtonElement {
   button.className = "copy";
   button.textContent = "Copy";
   button.addEventListener("click", async () => {
-    button.textContent = (await copy(text())) ? "Copied" : "Not copied";
+    button.textContent = (await copy(text())) ? "Copied" : "Couldn’t copy";
     setTimeout(() => {
       button.textContent = "Copy";
     }, 1600);

@@ -97,12 +97,12 @@ function guardImage(image: HTMLImageElement, options: SanitiseOptions): void {
     box.href = remote.href;
     box.target = "_blank";
     box.rel = "noopener noreferrer";
-    box.title = "Images from other sites are not loaded by themselves. Opens in a new tab.";
+    box.title = "Images from other sites are not loaded automatically. Opens in a new tab.";
   }
   const label = document.createElement("span");
   label.textContent = text || "Image";
   const origin = document.createElement("small");
-  origin.textContent = remote ? `Image at ${remote.host}: open` : "Image that cannot be shown";
+  origin.textContent = remote ? `Open image from ${remote.host}` : "Image can’t be displayed";
   box.append(label, origin);
   // A link cannot hold a link: an image that is one takes its place.
   const parent = image.closest("a");

@@ -16,18 +16,18 @@ const SECTIONS: Record<string, string> = {
   skills: "Available CLI skills",
   items: "Artifact items",
   messageContext: "Message context",
-  panels: "Artifacts panels",
+  panels: "Open panels",
   agents: "Available agents",
-  own: "Its own instructions",
+  own: "Agent instructions",
   permanentAgents: "Permanent agents",
   children: "Subagents",
-  hooked: "As hooks changed it",
+  hooked: "Changed by hooks",
 };
 
 const ROLES: Record<ContextMessage["role"], string> = {
-  user: "To the model",
-  assistant: "The model",
-  tool: "Result",
+  user: "User",
+  assistant: "Assistant",
+  tool: "Tool result",
 };
 
 export function sectionTitle(name: string): string {
@@ -39,7 +39,7 @@ export function shares({ tokens }: ContextView): Share[] {
     { name: "system", label: "System prompt", tokens: tokens.system },
     { name: "tools", label: "Tools", tokens: tokens.tools },
     { name: "messages", label: "Conversation", tokens: tokens.messages },
-    { name: "closing", label: "After it", tokens: tokens.closing },
+    { name: "closing", label: "After the messages", tokens: tokens.closing },
   ];
   const whole = parts.reduce((sum, part) => sum + part.tokens, 0) || 1;
   return parts.map((part) => ({ ...part, share: (100 * part.tokens) / whole }));
@@ -54,22 +54,22 @@ export function messageText(message: ContextMessage): string {
   return message.parts
     .map((part) => {
       if (part.type === "call") return `→ ${part.name} ${part.text}`;
-      return part.type === "thinking" ? `(thinks) ${part.text}` : part.text;
+      return part.type === "thinking" ? `(thinking) ${part.text}` : part.text;
     })
     .join("\n\n");
 }
 
 export const PRESSURE: Record<ContextView["pressure"], string> = {
-  low: "There is room.",
-  warning: "It is summed up after this turn.",
-  critical: "It is summed up before the next call.",
-  full: "The oldest part is dropped.",
+  low: "Within the limit.",
+  warning: "Will be summarised after this turn.",
+  critical: "Will be summarised before the next call.",
+  full: "Over the limit: the oldest messages are dropped.",
 };
 
 export const REASONS: Record<string, string> = {
-  warning: "after a turn, at 75 %",
-  critical: "before a call, at 90 %",
+  warning: "after a turn, at 75%",
+  critical: "before a call, at 90%",
   emergency: "at the limit",
-  overflow: "when the provider said it was too long",
+  overflow: "after the provider rejected it as too long",
   command: "on request",
 };
