@@ -141,7 +141,7 @@ def test_names_inside_stay_inside(project: Path, tmp_path: Path) -> None:
     for private in ("review_pair", "asset-studio/review_pair"):
         done = look("send", private, "task", "--wait", project=target)
         assert (done.code, f"no definition or agent {private!r}" in done.err) == (1, True)
-    assert "problems" not in look("definitions", "--json", project=target).json()
+    assert look("definitions", "--json", project=target).json()["problems"] == []
     assert ask(target, "make tree") == ANSWER
     assert ask(target, "deploy") == "There is no tool called 'deploy'."
     assert ask(target, "deploy", definition="assistant") == "deployed"

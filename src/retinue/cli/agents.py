@@ -7,7 +7,7 @@ import typer
 
 from retinue.agents.context_line import seen_text
 from retinue.agents.descriptor import Kind
-from retinue.cli.connecting import run_with_client
+from retinue.cli.connection import run_with_client
 from retinue.cli.contexts import print_context
 from retinue.cli.options import AgentReference, Common
 from retinue.cli.printing import one_line, print_fields, print_json, print_table, say, styled
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from rich.text import Text
 
-    from retinue.cli.client import AgentDetail, Client
+    from retinue.cli.client import AgentReport, Client
     from retinue.events import AgentView
 
 _PAGE = 200
@@ -106,7 +106,7 @@ def show(
             view = await client.context(found.id)
             print_json(view) if common.is_json else print_context(view)
             return
-        detail = await client.detail(found.id)
+        detail = await client.report(found.id)
         tree = await client.tree(detail.id)
         if common.is_json:
             print_json(detail)
@@ -126,7 +126,7 @@ def _status(agent: "AgentView", client: "Client") -> "str | Text":
 
 
 def _fields(
-    detail: "AgentDetail", client: "Client", now: datetime
+    detail: "AgentReport", client: "Client", now: datetime
 ) -> "list[tuple[str, str | Text]]":
     fields: list[tuple[str, str | Text]] = [
         ("agent", detail.id),
@@ -157,7 +157,7 @@ def _fields(
     return fields
 
 
-def _tokens(detail: "AgentDetail") -> str:
+def _tokens(detail: "AgentReport") -> str:
     lines = [
         f"{provider}:{model}".lstrip(":")
         + f"  {plural(stats.calls, 'call')}, {stats.input:,} in, {stats.output:,} out"

@@ -1,236 +1,120 @@
-"""What commands ask of Retinue, whether a server answers or this process opens the store itself."""
+"""The one client of all commands: a method for each thing that they ask of the engine.
 
+It speaks HTTP, to the server of the project or, where none runs, to the same app in this process.
+"""
+
+import asyncio
 from collections.abc import AsyncIterator, Mapping, Sequence
-from datetime import date, datetime
-from typing import TYPE_CHECKING, Any, Literal, Protocol
+from datetime import date
+from typing import TYPE_CHECKING, Any, Literal
+from urllib.parse import quote
 
-from msgspec import Struct, field
+import msgspec
 
 from retinue.agents.descriptor import Kind
-from retinue.agents.prompt_entries import KnownSkill
 from retinue.agents.request import RequestStatus
-from retinue.agents.state import TokenSnapshot, TokenStats
 from retinue.agents.usage import UsageKey, UsageReport
-from retinue.events import AgentView, Event, ItemView, RequestView, ScheduleView, SlotView, WaitView
-from retinue.models.port import Models
-from retinue.records import AnyRecord, FileReference
+from retinue.cli.channel import Channel
+from retinue.errors import StoreError
+from retinue.events import AgentView, Event, RequestView, ScheduleView, SlotView
+from retinue.records import AnyRecord, FileReference, decode_record
+from retinue.server.definition_wire import DefinitionGraph, DefinitionList
+from retinue.server.descriptor_wire import NewAgent, UserPlace
+from retinue.server.plugin_wire import OperationCall, OperationResult, PluginList, SkillList
+from retinue.server.variable_wire import (
+    NewValue,
+    Provided,
+    SubagentBegun,
+    VariableEntry,
+    VariableList,
+    VariablesWanted,
+)
+from retinue.server.wire import (
+    Admission,
+    AgentDetail,
+    AgentList,
+    AgentsQuery,
+    AgentTree,
+    CommandAnswer,
+    FileEntry,
+    FileList,
+    FilesQuery,
+    Health,
+    HistoryPage,
+    HistoryQuery,
+    LoginCode,
+    MessageAnswer,
+    MessageList,
+    NewMessage,
+    NewSchedule,
+    RequestEntry,
+    RequestList,
+    RequestsQuery,
+    RunList,
+    RunsQuery,
+    ScheduleChanges,
+    ScheduleList,
+    SwitchBackOrder,
+    TerminateAnswer,
+    TerminateOrder,
+    TreeQuery,
+    UsageQuery,
+    Verdict,
+    WaitQuery,
+)
 
 if TYPE_CHECKING:
-    from retinue.definitions.definition_graph import DefinitionGraph
+    from retinue.assembly import App
     from retinue.engine.prompting.context_view import ContextView
 
-GENERATIONS_SHOWN = 8
 Decision = Literal["allow", "deny"]
 
-
-class _View(Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
-    pass
-
-
-class Problem(_View, frozen=True, kw_only=True):
-    """A file or a server that did not load."""
-
-    message: str
-    file: str = ""
-    field: str = ""
-    line: int | None = None
-    severity: str = "error"  # or "warning"
-    using_last_good: bool = False
-
-    @property
-    def is_error(self) -> bool:
-        return self.severity == "error"
+_REFUSING = 503
+_OPERATION_SECONDS = 86_400.0  # the server has limits for them, and knows how each ended
+_SUMMARY_SECONDS = 300.0  # a model writes it
+_LARGEST_PAGE = 1000
+_NO_END = 2**53 - 1
 
 
-class PackageView(_View, frozen=True, kw_only=True):
-    """The package that a definition comes from."""
+class AgentReport(AgentDetail, frozen=True, kw_only=True):
+    """An agent with its open messages, in order, and its files."""
 
-    name: str
-    version: str
-
-
-class DefinitionView(_View, frozen=True, kw_only=True):
-    """A definition as lists show it."""
-
-    name: str
-    display_name: str = ""
-    description: str = ""
-    type: str = ""
-    model: str | None = None
-    file: str = ""
-    is_default: bool = False
-    package: PackageView | None = None
+    messages: list[MessageAnswer]
+    files: list[FileEntry]
 
 
-class Definitions(_View, frozen=True, kw_only=True):
-    """The definitions there are, and what does not load."""
+class Client:
+    """One connection to the project's engine. Errors are `RetinueError`s of the engine's classes.
 
-    definitions: list[DefinitionView]
-    problems: list[Problem] = []
+    `app` is the project as this process opened it; None when a server has it.
+    """
 
-
-class OperationView(_View, frozen=True, kw_only=True):
-    """One operation of a plugin."""
-
-    id: str
-    tool: str
-    summary: str
-    description: str
-    parameters: dict[str, Any]
-    effect: str
-    capabilities: list[str] = []
-    needs_agent: bool = False
-
-
-class PluginView(_View, frozen=True, kw_only=True):
-    """A plugin with its operations."""
-
-    id: str
-    title: str
-    description: str
-    operations: list[OperationView]
-    file: str = ""
-
-
-class PluginsView(_View, frozen=True, kw_only=True):
-    """The plugins there are, and what does not load."""
-
-    plugins: list[PluginView]
-    problems: list[Problem] = []
-
-
-class SkillsView(_View, frozen=True, kw_only=True):
-    """The skills there are, and what does not load."""
-
-    skills: list[KnownSkill]
-    problems: list[Problem] = []
-
-
-class VariableView(_View, frozen=True, kw_only=True):
-    """A variable, without its value."""
-
-    name: str
-    type: str = "secret"
-    is_required: bool = False
-    is_scoped: bool = False
-    is_declared: bool = False
-    description: str = ""
-    scope: str | None = None  # where the value that counts was set
-    problem: str = ""  # why it cannot be read, if it cannot
-
-
-class AgentDetail(AgentView, frozen=True, kw_only=True):
-    """All that `show` tells about an agent."""
-
-    messages: list[ItemView] = field(default_factory=list)  # not final, in order
-    stats: dict[str, dict[str, TokenStats]] = field(default_factory=dict)
-    tokens: TokenSnapshot | None = None
-    files: list[FileReference] = field(default_factory=list)
-
-
-class TreeBranch(_View, frozen=True, kw_only=True):
-    """An agent and its children, as far as they are shown."""
-
-    agent: AgentView
-    children: "list[TreeBranch]" = []
-    hidden: int = 0
-
-
-class AgentTree(_View, frozen=True, kw_only=True):
-    """The parents of an agent, the nearest first, and its children."""
-
-    tree: TreeBranch
-    ancestors: list[AgentView] = []
-
-
-class AgentList(_View, frozen=True, kw_only=True):
-    """One page of agents."""
-
-    agents: list[AgentView]
-    next_cursor: str | None = None
-
-
-class Admission(_View, frozen=True, kw_only=True):
-    """What the sender of a message is told at once."""
-
-    id: str
-    agent_id: str
-    fate: str
-    position: int = 0
-
-
-class MessageView(ItemView, frozen=True, kw_only=True):
-    """A message with what became of it."""
-
-    position: int = 0
-    reply: str = ""
-    waiting_until: datetime | None = None
-    waits: list[WaitView] = field(default_factory=list[WaitView])
-
-
-class Place(_View, frozen=True, kw_only=True):
-    """A conversation in the terminal: finds the same agent again."""
-
-    definition: str
-    user: str
-    channel: str
-    connector: str = "terminal"
+    def __init__(
+        self, channel: Channel, *, app: "App | None" = None, is_working: bool = True
+    ) -> None:
+        self._channel = channel
+        self.app = app
+        self.is_working = is_working  # whether an engine works on messages while this client looks
 
     @property
-    def descriptor(self) -> dict[str, Any]:
-        return {
-            "type": "user",
-            "connector": self.connector,
-            "userId": self.user,
-            "channelId": self.channel,
-        }
+    def is_remote(self) -> bool:
+        return self.app is None
 
+    async def close(self) -> None:
+        await self._channel.close()
+        if self.app is not None:
+            await self.app.close()
 
-class ScheduleOrder(_View, frozen=True, kw_only=True):
-    """A schedule to make."""
+    # -- definitions and agents
 
-    title: str
-    prompt: str
-    cron: str | None = None
-    at: str | None = None
-    timezone: str | None = None
-    catch_up: Literal["skip", "once"] = "skip"
-    definition: str | None = None
+    async def definitions(self) -> DefinitionList:
+        return await self._channel.get("/api/definitions", DefinitionList)
 
-
-class Facts(_View, frozen=True, kw_only=True):
-    """What the store tells about itself."""
-
-    kind: str
-    schema: int = 0
-    agents: int = 0
-    items_open: int = 0
-    bytes: int = 0
-    problems: list[str] = []
-    refusal: str = ""  # why nothing can be stored now
-
-
-class Client(Protocol):
-    """One connection to the project's engine. Errors are `RetinueError`s, from either side."""
-
-    @property
-    def is_remote(self) -> bool: ...
-
-    @property
-    def is_working(self) -> bool:
-        """Whether an engine works on messages while this client looks."""
-        ...
-
-    @property
-    def models(self) -> Models | None:
-        """The models of this process; None when the server has them."""
-        ...
-
-    async def definitions(self) -> Definitions: ...
-
-    async def graph(self, definition: str) -> "DefinitionGraph":
+    async def graph(self, definition: str) -> DefinitionGraph:
         """Everything that a definition leads to."""
-        ...
+        return await self._channel.get(
+            f"/api/definitions/{quote(definition)}/graph", DefinitionGraph
+        )
 
     async def agents(
         self,
@@ -240,21 +124,39 @@ class Client(Protocol):
         query: str | None = None,
         limit: int = 50,
         cursor: str | None = None,
-    ) -> AgentList: ...
+    ) -> AgentList:
+        wanted = AgentsQuery(
+            definition=definition, kind=kind, query=query, limit=limit, cursor=cursor
+        )
+        return await self._channel.get("/api/agents", AgentList, wanted)
 
-    async def agent(self, agent_id: str) -> AgentView: ...
+    async def agent(self, agent_id: str) -> AgentDetail:
+        return await self._channel.get(_agent(agent_id), AgentDetail)
 
-    async def detail(self, agent_id: str) -> AgentDetail: ...
+    async def report(self, agent_id: str) -> AgentReport:
+        agent, files, items = await asyncio.gather(
+            self._channel.get(_agent(agent_id), AgentDetail),
+            self._channel.get(f"{_agent(agent_id)}/files", FileList, FilesQuery(recursive=True)),
+            self._channel.get(f"{_agent(agent_id)}/messages", MessageList),
+        )
+        fields = msgspec.structs.asdict(agent)
+        return AgentReport(**fields, messages=items.items, files=files.files)
 
-    async def tree(self, agent_id: str) -> AgentTree: ...
+    async def tree(self, agent_id: str) -> AgentTree:
+        return await self._channel.get(f"{_agent(agent_id)}/tree", AgentTree, TreeQuery())
 
     async def context(self, agent_id: str) -> "ContextView":
-        """What its model would be sent now."""
-        ...
+        """The request that its model would get now."""
+        from retinue.engine.prompting.context_view import ContextView
 
-    async def open_place(self, place: Place) -> AgentView:
-        """Find the place's agent or create it."""
-        ...
+        return await self._channel.get(f"{_agent(agent_id)}/context", ContextView)
+
+    async def open_conversation(self, definition: str, place: UserPlace) -> AgentView:
+        """Find the agent of this conversation, or create it."""
+        wanted = NewAgent(definition=definition, descriptor=place)
+        return await self._channel.send("POST", "/api/agents", AgentDetail, wanted)
+
+    # -- messages
 
     async def post(
         self,
@@ -263,35 +165,78 @@ class Client(Protocol):
         *,
         key: str | None = None,
         files: Sequence[FileReference] = (),
-    ) -> Admission: ...
+    ) -> Admission:
+        message = NewMessage(content=text, key=key, attachments=[file.path for file in files])
+        return await self._channel.send("POST", f"{_agent(agent_id)}/messages", Admission, message)
 
     async def message(
         self, message_id: str, *, agent_id: str | None = None, wait_seconds: float = 0
-    ) -> MessageView: ...
+    ) -> MessageAnswer:
+        parent = _agent(agent_id) if agent_id else "/api"
+        return await self._channel.get(
+            f"{parent}/messages/{quote(message_id, safe='')}",
+            MessageAnswer,
+            WaitQuery(wait=wait_seconds),
+            extra_seconds=wait_seconds,
+        )
 
-    async def history(self, agent_id: str, *, after: int, limit: int) -> Sequence[AnyRecord]: ...
+    async def history(self, agent_id: str, *, after: int, limit: int) -> Sequence[AnyRecord]:
+        return await self._history(agent_id, HistoryQuery(after=after, limit=limit))
 
     async def recent(self, agent_id: str, *, limit: int) -> Sequence[AnyRecord]:
         """The last records, oldest first."""
-        ...
+        records: list[AnyRecord] = []
+        before = _NO_END
+        while len(records) < limit and before > 1:
+            wanted = min(limit - len(records), _LARGEST_PAGE)
+            page = await self._history(agent_id, HistoryQuery(before=before, limit=wanted))
+            if not page:
+                break
+            records = [*page, *records]
+            before = page[0].seq
+        return records
 
-    async def reset(self, agent_id: str) -> None: ...
+    async def _history(self, agent_id: str, query: HistoryQuery) -> list[AnyRecord]:
+        page = await self._channel.get(f"{_agent(agent_id)}/history", HistoryPage, query)
+        return [decode_record(bytes(record)) for record in page.records]
+
+    def events(self, agent_id: str, *, after: int | None = None) -> AsyncIterator[Event]:
+        return self._channel.events(agent_id, after)
+
+    # -- commands
+
+    async def reset(self, agent_id: str) -> None:
+        await self._command(agent_id, "reset")
 
     async def stop(self, agent_id: str) -> bool:
         """Stop the running turn; false when there was none."""
-        ...
+        return await self._command(agent_id, "stop")
 
     async def compact(self, agent_id: str) -> bool:
         """Summarise the history; false when there was nothing to gain."""
-        ...
+        return await self._command(agent_id, "compact", extra_seconds=_SUMMARY_SECONDS)
 
     async def switch_back(self, agent_id: str, *, leaving: str | None = None) -> bool:
         """Go back to this agent; false when no other one answers instead of it."""
-        ...
+        return await self._command(agent_id, "switch-back", SwitchBackOrder(leaving=leaving))
+
+    async def _command(
+        self,
+        agent_id: str,
+        name: str,
+        order: SwitchBackOrder | None = None,
+        *,
+        extra_seconds: float = 0,
+    ) -> bool:
+        done = await self._channel.send(
+            "POST", f"{_agent(agent_id)}/{name}", CommandAnswer, order, extra_seconds=extra_seconds
+        )
+        return done.applied
 
     async def terminate(self, agent_id: str, reason: str) -> Sequence[str]:
         """End the agent and its children for good; gives the ids of those that ended by it."""
-        ...
+        path, order = f"{_agent(agent_id)}/terminate", TerminateOrder(reason=reason)
+        return (await self._channel.send("POST", path, TerminateAnswer, order)).ended
 
     async def requests(
         self,
@@ -299,11 +244,13 @@ class Client(Protocol):
         status: RequestStatus | None = None,
         agent_id: str | None = None,
         limit: int = 100,
-    ) -> list[RequestView]:
+    ) -> Sequence[RequestView]:
         """What agents asked, the newest first."""
-        ...
+        wanted = RequestsQuery(status=status, agent=agent_id, limit=limit)
+        return (await self._channel.get("/api/permissions", RequestList, wanted)).requests
 
-    async def request(self, request_id: str) -> RequestView: ...
+    async def request(self, request_id: str) -> RequestView:
+        return await self._channel.get(_request(request_id), RequestEntry)
 
     async def decide(
         self,
@@ -312,33 +259,46 @@ class Client(Protocol):
         *,
         note: str = "",
         values: Mapping[str, Any] | None = None,
-    ) -> RequestView: ...
+    ) -> RequestView:
+        verdict = Verdict(decision=decision, note=note, values=dict(values or {}))
+        return await self._channel.send("POST", _request(request_id), RequestEntry, verdict)
 
-    async def upload(self, agent_id: str, path: str, data: bytes) -> FileReference: ...
+    async def upload(self, agent_id: str, path: str, data: bytes) -> FileReference:
+        response = await self._channel.request(
+            "PUT", f"{_agent(agent_id)}/files/{quote(path.lstrip('/'))}", body=data
+        )
+        return msgspec.json.decode(response.content, type=FileReference)
 
-    def events(self, agent_id: str, *, after: int | None = None) -> AsyncIterator[Event]: ...
+    # -- usage and variables
 
-    async def usage(
-        self, by: UsageKey, *, first: date | None, last: date | None
-    ) -> UsageReport: ...
+    async def usage(self, by: UsageKey, *, first: date | None, last: date | None) -> UsageReport:
+        query = UsageQuery(by=by, first=first, last=last)
+        return await self._channel.get("/api/usage", UsageReport, query)
 
-    async def variables(self, agent_id: str | None) -> Sequence[VariableView]:
+    async def variables(self, agent_id: str | None) -> Sequence[VariableEntry]:
         """Of an agent, or of the account."""
-        ...
+        return (await self._channel.get(_variables(agent_id), VariableList)).variables
 
-    async def set_variable(self, name: str, value: str, *, agent_id: str | None) -> None: ...
+    async def set_variable(self, name: str, value: str, *, agent_id: str | None) -> None:
+        path = f"{_variables(agent_id)}/{quote(name, safe='')}"
+        await self._channel.request("PUT", path, body=NewValue(value=value))
 
-    async def unset_variable(self, name: str, *, agent_id: str | None) -> None: ...
+    async def unset_variable(self, name: str, *, agent_id: str | None) -> None:
+        await self._channel.request("DELETE", f"{_variables(agent_id)}/{quote(name, safe='')}")
 
     async def missing_variables(self, agent_id: str, request_id: str) -> Sequence[str]:
         """The names of what a subagent of this agent waits for."""
-        ...
+        return (await self._channel.get(_wanted(agent_id, request_id), VariablesWanted)).missing
 
     async def provide(self, agent_id: str, request_id: str, values: Mapping[str, str]) -> str:
         """Give a waiting subagent its values and begin it; gives its id."""
-        ...
+        path, given = _wanted(agent_id, request_id), Provided(env=dict(values))
+        return (await self._channel.send("POST", path, SubagentBegun, given)).child_thread_id
 
-    async def plugins(self) -> PluginsView: ...
+    # -- plugins and skills
+
+    async def plugins(self) -> PluginList:
+        return await self._channel.get("/api/plugins", PluginList)
 
     async def operate(
         self,
@@ -350,26 +310,75 @@ class Client(Protocol):
         agent_id: str | None = None,
     ) -> Any:
         """Call an operation, for an agent within its scope or for the owner."""
-        ...
+        path = f"/api/plugins/{quote(plugin, safe='')}/operations/{quote(operation, safe='')}"
+        call = OperationCall(arguments=dict(arguments), key=key, agent_id=agent_id)
+        done = await self._channel.send(
+            "POST", path, OperationResult, call, extra_seconds=_OPERATION_SECONDS
+        )
+        return done.result
 
-    async def skills(self) -> SkillsView: ...
+    async def skills(self) -> SkillList:
+        return await self._channel.get("/api/skills", SkillList)
 
-    async def schedules(self) -> Sequence[ScheduleView]: ...
+    # -- schedules
 
-    async def add_schedule(self, order: ScheduleOrder) -> ScheduleView: ...
+    async def schedules(self) -> Sequence[ScheduleView]:
+        return (await self._channel.get("/api/schedules", ScheduleList)).schedules
 
-    async def pause_schedule(self, name: str, *, paused: bool) -> ScheduleView: ...
+    async def add_schedule(self, new: NewSchedule) -> ScheduleView:
+        return await self._channel.send("POST", "/api/schedules", ScheduleView, new)
 
-    async def run_schedule(self, name: str) -> Admission: ...
+    async def pause_schedule(self, name: str, *, paused: bool) -> ScheduleView:
+        changes = ScheduleChanges(paused=paused)
+        return await self._channel.send("PATCH", _schedule(name), ScheduleView, changes)
 
-    async def delete_schedule(self, name: str) -> None: ...
+    async def run_schedule(self, name: str) -> Admission:
+        return await self._channel.send("POST", f"{_schedule(name)}/run", Admission)
 
-    async def schedule_runs(self, name: str, *, limit: int) -> Sequence[SlotView]: ...
+    async def delete_schedule(self, name: str) -> None:
+        await self._channel.request("DELETE", _schedule(name))
 
-    async def facts(self) -> Facts: ...
+    async def schedule_runs(self, name: str, *, limit: int) -> Sequence[SlotView]:
+        runs = await self._channel.get(f"{_schedule(name)}/runs", RunList, RunsQuery(limit=limit))
+        return runs.runs
+
+    # -- the server itself
+
+    async def health(self) -> Health:
+        """How the store is; raises `StoreError` with the reason while nothing can be stored."""
+        response = await self._channel.request("GET", "/api/health", allowed=_REFUSING)
+        health = msgspec.json.decode(response.content, type=Health)
+        if response.status_code == _REFUSING:
+            raise StoreError(health.reason)
+        return health
 
     async def settle_folders(self) -> None:
-        """Let the agents' folders catch up with the store, where nobody does it already."""
-        ...
+        """Let the agents' folders catch up with the store; a server does so all the time."""
+        if self.app is not None:
+            await self.app.mirror.start()
+            await self.app.mirror.stop()
 
-    async def close(self) -> None: ...
+    async def login_link(self) -> str:
+        """A link with a fresh one-time code."""
+        answer = await self._channel.send("POST", "/api/login-codes", LoginCode)
+        return f"{self._channel.url}/#login={answer.code}"
+
+
+def _agent(agent_id: str) -> str:
+    return f"/api/agents/{quote(agent_id, safe='')}"
+
+
+def _request(request_id: str) -> str:
+    return f"/api/permissions/{quote(request_id, safe='')}"
+
+
+def _schedule(name: str) -> str:
+    return f"/api/schedules/{quote(name, safe='')}"
+
+
+def _variables(agent_id: str | None) -> str:
+    return "/api/variables" if agent_id is None else f"{_agent(agent_id)}/variables"
+
+
+def _wanted(agent_id: str, request_id: str) -> str:
+    return f"/api/threads/{quote(agent_id, safe='')}/variables/{quote(request_id, safe='')}"

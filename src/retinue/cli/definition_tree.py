@@ -4,14 +4,14 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from retinue.cli.printing import one_line
-from retinue.definitions.definition_graph import (
-    DefinitionGraph,
+from retinue.definitions.graph_nodes import (
     GraphDefinition,
     GraphEntry,
     GraphHook,
     GraphPrompt,
     GraphSide,
 )
+from retinue.server.definition_wire import DefinitionGraph
 
 _INDENT = "   "
 _DESCRIPTION = 80

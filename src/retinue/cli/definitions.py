@@ -4,12 +4,14 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from retinue.cli.connecting import run_with_client
+from retinue.cli.connection import run_with_client
 from retinue.cli.options import Common
 from retinue.cli.printing import console, one_line, print_json, print_table, say
 
 if TYPE_CHECKING:
-    from retinue.cli.client import Client, Definitions, DefinitionView, Problem
+    from retinue.cli.client import Client
+    from retinue.server.definition_wire import DefinitionEntry, DefinitionList
+    from retinue.server.wire import ProblemEntry
 
 _DESCRIPTION = 120
 _WIDE = 90  # columns, from where on there is room for descriptions
@@ -32,7 +34,7 @@ def definitions(
             print_json(found)
         else:
             _print(found)
-        return 1 if any(problem.is_error for problem in found.problems) else 0
+        return 1 if any(problem.severity == "error" for problem in found.problems) else 0
 
     return run_with_client(common.project, work)
 
@@ -48,7 +50,7 @@ async def _draw(client: "Client", name: str, *, is_json: bool) -> None:
         say(line)
 
 
-def _print(found: "Definitions") -> None:
+def _print(found: "DefinitionList") -> None:
     columns = 4 if console().width >= _WIDE else 3
     rows = [
         (
@@ -68,18 +70,18 @@ def _print(found: "Definitions") -> None:
             say(problem_line(problem))
 
 
-def _source(entry: "DefinitionView") -> str:
+def _source(entry: "DefinitionEntry") -> str:
     if entry.package is not None:
         return f"package {entry.package.name} {entry.package.version}"
     return entry.file or "built in"
 
 
-def problem_line(problem: "Problem") -> str:
+def problem_line(problem: "ProblemEntry") -> str:
     """One problem by kind, file and line."""
-    return f"{'error' if problem.is_error else 'warning'}: {problem_text(problem)}"
+    return f"{problem.severity}: {problem_text(problem)}"
 
 
-def problem_text(problem: "Problem") -> str:
+def problem_text(problem: "ProblemEntry") -> str:
     """One problem by file and line."""
     where = f"{problem.file}:{problem.line}" if problem.line else problem.file
     place = f"{where}: " if where else ""

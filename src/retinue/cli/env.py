@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from retinue.cli.connecting import run_with_client
+from retinue.cli.connection import run_with_client
 from retinue.cli.options import Common
 from retinue.cli.printing import one_line, print_json, print_table, say
 from retinue.errors import UsageError
@@ -14,8 +14,9 @@ from retinue.errors import UsageError
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from retinue.cli.client import Client, VariableView
+    from retinue.cli.client import Client
     from retinue.events import RequestView
+    from retinue.server.variable_wire import VariableEntry
 
 Act = Literal["list", "set", "unset", "give"]
 
@@ -131,7 +132,7 @@ def _done(common: Common, text: str) -> None:
         say(text)
 
 
-def _print(variables: "Sequence[VariableView]", *, is_json: bool) -> None:
+def _print(variables: "Sequence[VariableEntry]", *, is_json: bool) -> None:
     if is_json:
         print_json({"variables": variables})
         return
@@ -150,7 +151,7 @@ def _print(variables: "Sequence[VariableView]", *, is_json: bool) -> None:
     print_table(("VARIABLE", "TYPE", "SET IN", "WHAT FOR"), rows)
 
 
-def _where(one: "VariableView") -> str:
+def _where(one: "VariableEntry") -> str:
     if one.scope is None:
         return "missing" if one.is_required else "not set"
     return f"{_WHERE[one.scope]} (cannot be read)" if one.problem else _WHERE[one.scope]

@@ -43,7 +43,7 @@ async def _catch_up(client: Client, agent_id: str, transcript: Transcript) -> li
     if is_first:
         transcript.switched_to = None  # whoever comes now has seen where that led
     try:
-        detail = await client.detail(agent_id)
+        detail = await client.report(agent_id)
     except NotFoundError:
         transcript.is_deleted = True
         return pieces

@@ -3,10 +3,10 @@
 from datetime import datetime
 
 from retinue.agents.context_line import seen_text
-from retinue.cli.client import MessageView
 from retinue.cli.printing import one_line
 from retinue.cli.wording import ago, lasting, moment, plural
 from retinue.events import WaitView
+from retinue.server.wire import MessageAnswer
 
 _EXCERPT = 200
 _ENDINGS = {
@@ -18,7 +18,7 @@ _ENDINGS = {
 }
 
 
-def life_of(message: MessageView, now: datetime, *, is_working: bool = True) -> list[str]:
+def life_of(message: MessageAnswer, now: datetime, *, is_working: bool = True) -> list[str]:
     """Tell when it came, where it is, how it ended and with what words.
 
     Where no engine is working, nothing happens now, whatever the store holds.
@@ -39,7 +39,7 @@ def life_of(message: MessageView, now: datetime, *, is_working: bool = True) -> 
     return lines
 
 
-def _whereabouts(message: MessageView, now: datetime, *, is_working: bool) -> str:
+def _whereabouts(message: MessageAnswer, now: datetime, *, is_working: bool) -> str:
     reason = f": {one_line(message.reason, _EXCERPT)}" if message.reason else ""
     if message.fate in _ENDINGS:
         at = f"{moment(message.ended_at, now)}  " if message.ended_at else ""

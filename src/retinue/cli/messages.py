@@ -4,13 +4,14 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from retinue.cli.connecting import run_with_client
+from retinue.cli.connection import run_with_client
 from retinue.cli.options import Common
 from retinue.cli.printing import print_json, say, tell
 from retinue.cli.reading import readable_stdin
 
 if TYPE_CHECKING:
-    from retinue.cli.client import Admission, Client, MessageView
+    from retinue.cli.client import Client
+    from retinue.server.wire import Admission, MessageAnswer
 
 _LONGEST_WAIT_SECONDS = 2.0  # of one request; in between, people are told what they are asked
 
@@ -49,7 +50,7 @@ def send(
     return run_with_client(common.project, work, needs_engine=wait)
 
 
-async def _outcome(client: "Client", admission: "Admission", seconds: float) -> "MessageView":
+async def _outcome(client: "Client", admission: "Admission", seconds: float) -> "MessageAnswer":
     """Wait for the end; without a server not for a decision, which nobody could make meanwhile."""
     import asyncio
 
@@ -83,7 +84,7 @@ def _tell_admission(admission: "Admission", client: "Client", *, is_json: bool) 
         tell("No server runs here: it is answered when one starts (or send it with --wait).")
 
 
-def _tell_outcome(message: "MessageView", *, is_json: bool) -> int:
+def _tell_outcome(message: "MessageAnswer", *, is_json: bool) -> int:
     """Print the answer; anything else than an answer is a failure of the command."""
     from retinue.agents.fate import FINAL
 

@@ -6,15 +6,16 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from retinue.cli.connecting import find_server, require_project, run_with_client
+from retinue.cli.connection import find_server, require_project, run_with_client
 from retinue.cli.definitions import problem_text
 from retinue.cli.options import project_directory
 from retinue.cli.printing import say
-from retinue.errors import BusyError, OperationError, UsageError
+from retinue.errors import OperationError, UsageError
 from retinue.plugins.command_line import Parsed, parse, parser_of, written
 
 if TYPE_CHECKING:
-    from retinue.cli.client import Client, PluginView
+    from retinue.cli.client import Client
+    from retinue.server.plugin_wire import PluginEntry
 
 DONE = 0
 
@@ -54,7 +55,7 @@ async def _read(project: Path) -> tuple[Sequence[str], Sequence[str]]:
     return list(await source.plugins()), [str(problem) for problem in source.problems()]
 
 
-def _parsed(plugin: "PluginView", arguments: Sequence[str]) -> Parsed:
+def _parsed(plugin: "PluginEntry", arguments: Sequence[str]) -> Parsed:
     import msgspec
 
     operations = [msgspec.structs.asdict(one) for one in plugin.operations]
@@ -62,7 +63,8 @@ def _parsed(plugin: "PluginView", arguments: Sequence[str]) -> Parsed:
     return parse(parser, _after_the_operation(arguments))
 
 
-async def _operate(client: "Client", plugin: "PluginView", parsed: Parsed) -> Any:
+async def _operate(client: "Client", plugin: "PluginEntry", parsed: Parsed) -> Any:
+    from retinue.cli.channel import UnreachableError
     from retinue.cli.references import find_agent
 
     options = parsed.options
@@ -74,7 +76,7 @@ async def _operate(client: "Client", plugin: "PluginView", parsed: Parsed) -> An
         return await client.operate(
             plugin.id, parsed.operation, parsed.arguments, key=key, agent_id=agent_id
         )
-    except BusyError as error:
+    except UnreachableError as error:
         effects = {one.id: one.effect for one in plugin.operations}
         if key is not None or effects[parsed.operation] == "pure":
             raise  # to try again does no harm

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from retinue.cli.connecting import require_project
+from retinue.cli.connection import require_project
 from retinue.cli.options import Common, environment
 from retinue.cli.printing import print_json, say
 from retinue.cli.wording import plural

@@ -6,13 +6,15 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from retinue.cli.cards import card, settled_line
-from retinue.cli.connecting import run_with_client
+from retinue.cli.connection import run_with_client
 from retinue.cli.options import Common
 from retinue.cli.printing import one_line, print_json, print_table, safe, say
 from retinue.cli.wording import ago, moment, plural
 from retinue.clock import SystemClock
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from retinue.cli.client import Client, Decision
     from retinue.events import RequestView
 
@@ -135,7 +137,7 @@ def _show(request: "RequestView", *, is_json: bool) -> None:
         say(text)
 
 
-def _print_requests(requests: "list[RequestView]") -> None:
+def _print_requests(requests: "Sequence[RequestView]") -> None:
     if not requests:
         say("No agent waits for a decision.")
         return

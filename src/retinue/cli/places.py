@@ -3,11 +3,13 @@
 import getpass
 from collections.abc import Sequence
 
-from retinue.cli.client import Client, DefinitionView, Place
+from retinue.cli.client import Client
 from retinue.cli.references import find_agent
 from retinue.errors import NotFoundError, UsageError
 from retinue.events import AgentView
 from retinue.ids import new_id
+from retinue.server.definition_wire import DefinitionEntry
+from retinue.server.descriptor_wire import UserPlace
 
 _PAGE = 200
 
@@ -43,17 +45,19 @@ async def last_place(client: Client, definition: str) -> AgentView:
     ]
     if mine:
         return max(mine, key=lambda agent: agent.last_user_activity_at or agent.created_at)
-    return await client.open_place(Place(definition=definition, user=user, channel=definition))
+    return await client.open_conversation(definition, _place(definition, user))
 
 
 async def new_place(client: Client, definition: str) -> AgentView:
-    channel = new_id(f"{definition}-")
-    return await client.open_place(
-        Place(definition=definition, user=terminal_user(), channel=channel)
-    )
+    place = _place(new_id(f"{definition}-"), terminal_user())
+    return await client.open_conversation(definition, place)
 
 
-def chosen_definition(known: Sequence[DefinitionView], wanted: str | None) -> str:
+def _place(channel: str, user: str) -> UserPlace:
+    return UserPlace(connector="terminal", user_id=user, channel_id=channel)
+
+
+def chosen_definition(known: Sequence[DefinitionEntry], wanted: str | None) -> str:
     """The definition that was named, or the project's default."""
     names = [definition.name for definition in known]
     if wanted is None:
@@ -73,7 +77,7 @@ def unknown_definition(wanted: str, names: Sequence[str]) -> str:
     return f"no definition {wanted!r}{hint or '.'} There are: {', '.join(names) or 'none'}"
 
 
-def unknown_target(target: str, known: Sequence[DefinitionView]) -> str:
+def unknown_target(target: str, known: Sequence[DefinitionEntry]) -> str:
     from retinue.settings.keys import did_you_mean
 
     names = [definition.name for definition in known]

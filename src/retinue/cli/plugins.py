@@ -2,13 +2,14 @@
 
 from typing import TYPE_CHECKING
 
-from retinue.cli.connecting import run_with_client
+from retinue.cli.connection import run_with_client
 from retinue.cli.definitions import problem_line
 from retinue.cli.options import Common
 from retinue.cli.printing import one_line, print_json, print_table, say
 
 if TYPE_CHECKING:
-    from retinue.cli.client import Client, PluginsView
+    from retinue.cli.client import Client
+    from retinue.server.plugin_wire import PluginList
 
 _SUMMARY = 80
 
@@ -30,7 +31,7 @@ def plugins(common: Common) -> int:
     return run_with_client(common.project, work)
 
 
-def _print(found: "PluginsView") -> None:
+def _print(found: "PluginList") -> None:
     rows = [
         (plugin.id, operation.id, operation.effect, one_line(operation.summary, _SUMMARY))
         for plugin in found.plugins

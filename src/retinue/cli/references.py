@@ -34,7 +34,7 @@ async def find_agent(client: Client, reference: str) -> AgentView:
     )
 
 
-async def _named(client: Client, name: str) -> list[AgentView]:
+async def _named(client: Client, name: str) -> Sequence[AgentView]:
     """Agents of this name without case; a spelling that fits exactly wins."""
     if not name:
         return []

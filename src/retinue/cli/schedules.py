@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from retinue.cli.connecting import run_with_client
+from retinue.cli.connection import run_with_client
 from retinue.cli.options import Common
 from retinue.cli.printing import one_line, print_json, print_table, say
 from retinue.cli.wording import moment
@@ -44,7 +44,7 @@ def schedules(  # noqa: PLR0913  the options of all its verbs
     catch_up: Annotated[
         Literal["skip", "once"], typer.Option(help="For add: times that passed while it was down.")
     ] = "skip",
-    limit: Annotated[int, typer.Option(min=1, help="For runs: at most so many.")] = 20,
+    limit: Annotated[int, typer.Option(min=1, max=500, help="For runs: at most so many.")] = 20,
 ) -> None:
     """List schedules with their next and last run; add, pause, resume, run or delete one."""
     if act != "list" and name is None:
@@ -54,10 +54,10 @@ def schedules(  # noqa: PLR0913  the options of all its verbs
         raise UsageError("what is to be done? Write: retinue schedules add TITLE PROMPT")
 
     async def work(client: "Client") -> None:
-        from retinue.cli.client import ScheduleOrder
+        from retinue.server.wire import NewSchedule
 
         if act == "add":
-            order = ScheduleOrder(
+            new = NewSchedule(
                 title=name or "",
                 prompt=prompt or "",
                 cron=cron,
@@ -66,7 +66,7 @@ def schedules(  # noqa: PLR0913  the options of all its verbs
                 catch_up=catch_up,
                 definition=definition,
             )
-            _show([await client.add_schedule(order)], is_json=common.is_json)
+            _show([await client.add_schedule(new)], is_json=common.is_json)
         elif act == "runs":
             _show_runs(await client.schedule_runs(name or "", limit=limit), is_json=common.is_json)
         else:

@@ -89,7 +89,7 @@ async def _serve(
 
 
 def _refuse_second_server(project: Path) -> None:
-    from retinue.cli.connecting import find_server
+    from retinue.cli.connection import find_server
 
     server = find_server(project)
     if server is not None:
@@ -172,8 +172,8 @@ async def _say_when_stopping(web: "Starlette") -> None:
 def _greet(app: "App", url: str, link: str, *, is_json: bool) -> None:
     from retinue import __version__
     from retinue.cli.definitions import problem_line
-    from retinue.cli.local import problems_of
     from retinue.cli.wording import plural
+    from retinue.server.routes.definitions import problems_of
 
     problems = problems_of(app.engine)
     if is_json:
@@ -208,7 +208,7 @@ def write_server_file(app: "App", url: str) -> None:
     """Write down where this server is, for commands of the same user."""
     import msgspec
 
-    from retinue.cli.connecting import RunningServer
+    from retinue.cli.connection import RunningServer
 
     file = app.settings.data_dir / "server.json"
     server = RunningServer(pid=os.getpid(), url=url, has_own_token=app.has_own_token)
@@ -226,7 +226,7 @@ def remove_server_file(data: Path) -> None:
 
 def open_link(common: Common) -> None:
     """Print a fresh link that logs a browser in to the running server."""
-    from retinue.cli.connecting import find_server, read_token, require_project
+    from retinue.cli.connection import find_server, read_token, require_project
 
     require_project(common.project)
     server = find_server(common.project)
@@ -236,9 +236,10 @@ def open_link(common: Common) -> None:
         )
 
     async def ask() -> str:
-        from retinue.cli.remote import RemoteClient
+        from retinue.cli.channel import Channel
+        from retinue.cli.client import Client
 
-        client = RemoteClient(server.url, read_token(common.project, server))
+        client = Client(Channel.to_server(server.url, read_token(common.project, server)))
         try:
             return await client.login_link()
         finally:

@@ -2,13 +2,14 @@
 
 from typing import TYPE_CHECKING
 
-from retinue.cli.connecting import run_with_client
+from retinue.cli.connection import run_with_client
 from retinue.cli.definitions import problem_line
 from retinue.cli.options import Common
 from retinue.cli.printing import one_line, print_json, print_table, say
 
 if TYPE_CHECKING:
-    from retinue.cli.client import Client, SkillsView
+    from retinue.cli.client import Client
+    from retinue.server.plugin_wire import SkillList
 
 _DESCRIPTION = 80
 _KINDS = {"plugin": "commands of a plugin", "project": "instructions"}
@@ -28,7 +29,7 @@ def skills(common: Common) -> int:
     return run_with_client(common.project, work)
 
 
-def _print(found: "SkillsView") -> None:
+def _print(found: "SkillList") -> None:
     if found.skills:
         rows = [
             (one.name, _KINDS[one.kind], one_line(one.description, _DESCRIPTION))

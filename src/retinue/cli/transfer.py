@@ -12,7 +12,7 @@ import msgspec
 import typer
 from msgspec import Struct
 
-from retinue.cli.connecting import find_server, require_project, run_with_client
+from retinue.cli.connection import find_server, require_project, run_with_client
 from retinue.cli.options import Common, data_directory, environment
 from retinue.cli.printing import print_json, say
 from retinue.cli.wording import plural, size
@@ -109,7 +109,7 @@ async def _whole(client: "Client", agent_id: str, folder: Path) -> dict[str, byt
     deadline = loop.time() + _PATIENCE_SECONDS
     while True:
         last = await client.recent(agent_id, limit=1)
-        waiting = {item.id for item in (await client.detail(agent_id)).messages}
+        waiting = {item.id for item in (await client.report(agent_id)).messages}
         parts = await asyncio.to_thread(_read, folder)
         if parts is not None:
             state = msgspec.json.decode(parts["state.json"], type=_State)
@@ -171,6 +171,7 @@ def import_(
 
 
 async def _import(project: Path, file: Path) -> list[str]:
+    """Open the store itself: an import needs it alone, and no endpoint takes an archive."""
     from retinue.assembly import open_app
     from retinue.cli.logs import keep_quiet
 

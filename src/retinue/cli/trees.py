@@ -3,11 +3,11 @@
 from collections.abc import Iterator
 from datetime import datetime
 
-from retinue.cli.client import AgentTree, TreeBranch
 from retinue.cli.life import awaited_line
 from retinue.cli.printing import one_line
 from retinue.cli.wording import plural
 from retinue.events import AgentView
+from retinue.server.wire import AgentTree, TreeBranch
 
 _NAME = 40
 

@@ -103,7 +103,13 @@ def create_app(
     ended = EndedSessions(engine.settings.data_dir / "ended-sessions", clock)
     services = RouteServices(
         engine=engine,
-        gate=Gate(token, clock, ended=ended, owner=owner),
+        gate=Gate(
+            token,
+            clock,
+            ended=ended,
+            owner=owner,
+            via="terminal" if options.is_in_process else "token",
+        ),
         live=LiveClients(),
         pulse=Pulse(engine.store, clock),
         options=options,

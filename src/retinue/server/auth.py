@@ -22,12 +22,16 @@ _MOST_CODES = 16
 _MOST_ADDRESSES = 4096
 
 
+Via = Literal["token", "browser", "terminal"]
+"""How somebody came in; the terminal is a command that has opened the engine in its process."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Principal:
     """The person behind a request, and how they proved it."""
 
     owner: OwnerId
-    via: Literal["token", "browser"]
+    via: Via
     session: str = ""
 
 
@@ -114,12 +118,19 @@ class Gate:
     """
 
     def __init__(
-        self, token: str, clock: Clock, *, ended: EndedSessions, owner: OwnerId = LOCAL_OWNER
+        self,
+        token: str,
+        clock: Clock,
+        *,
+        ended: EndedSessions,
+        owner: OwnerId = LOCAL_OWNER,
+        via: Literal["token", "terminal"] = "token",
     ) -> None:
         self._token = _digest(token)
         self._key = hmac.digest(self._token, b"retinue browser session", "sha256")
         self._clock = clock
         self._owner = owner
+        self._via: Via = via
         self._ended = ended
         self.codes = LoginCodes(clock)
         self.guesses = Guesses(clock)
@@ -135,7 +146,7 @@ class Gate:
     def bearer(self, token: str, address: str) -> Principal:
         """Let the token's holder in; a right token always passes, so guessing locks nobody out."""
         if self.is_token(token):
-            return Principal(owner=self._owner, via="token")
+            return Principal(owner=self._owner, via=self._via)
         wait = self.guesses.wait_seconds(address)
         self.guesses.failed(address)
         if wait > 0:

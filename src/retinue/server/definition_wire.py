@@ -2,8 +2,8 @@
 
 from typing import Literal
 
-from retinue.definitions.definition_graph import GraphDefinition, GraphPackage, GraphPrompt
-from retinue.server.wire import Answer, Asked
+from retinue.definitions.graph_nodes import GraphDefinition, GraphPackage, GraphPrompt
+from retinue.server.wire import Answer, Asked, ProblemEntry
 
 
 class SideEntry(Answer, frozen=True, kw_only=True):
@@ -30,17 +30,6 @@ class DefinitionEntry(Answer, frozen=True, kw_only=True):
     sides: list[SideEntry]
     warnings: list[str]
     package: GraphPackage | None
-
-
-class ProblemEntry(Answer, frozen=True, kw_only=True):
-    """Something that does not load."""
-
-    message: str
-    file: str
-    field: str
-    line: int | None
-    severity: Literal["error", "warning"]
-    using_last_good: bool
 
 
 class DefinitionsQuery(Asked, frozen=True, kw_only=True):

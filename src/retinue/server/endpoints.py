@@ -193,6 +193,8 @@ async def _perform(request: Request, endpoint: AnyEndpoint, services: RouteServi
             services.pulse.doubt()
         return error_response(error)
     except Exception:
+        if services.options.is_in_process:
+            raise
         logger.exception("request failed", extra={"method": endpoint.method, "path": endpoint.path})
         return error_response(internal_error())
 

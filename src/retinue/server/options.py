@@ -18,9 +18,12 @@ class ServerOptions:
     body_bytes: int = 4 * 1024 * 1024  # of JSON; a character may be escaped as twelve bytes
     read_timeout_seconds: float = 30
     send_timeout_seconds: float = 10
+    is_in_process: bool = False  # no network: its caller is a command, which also gets defects
 
     @classmethod
-    def of(cls, settings: Settings, *, host: str | None = None) -> "ServerOptions":
+    def of(
+        cls, settings: Settings, *, host: str | None = None, is_in_process: bool = False
+    ) -> "ServerOptions":
         """Take them from the settings; `host` is what the command line said instead."""
         return cls(
             host=host or settings.server.host,
@@ -28,4 +31,5 @@ class ServerOptions:
             allowed_origins=settings.server.allowed_origins,
             message_chars=settings.limits.message_chars,
             upload_bytes=settings.limits.upload_bytes,
+            is_in_process=is_in_process,
         )

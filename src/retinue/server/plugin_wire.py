@@ -5,8 +5,7 @@ from typing import Annotated, Any, Literal
 from msgspec import Meta, field
 
 from retinue.agents.prompt_entries import KnownSkill
-from retinue.server.definition_wire import ProblemEntry
-from retinue.server.wire import AgentKey, Answer, Asked
+from retinue.server.wire import AgentKey, Answer, Asked, ProblemEntry
 
 CallKey = Annotated[str, Meta(min_length=1, max_length=200)]
 

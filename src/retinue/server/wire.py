@@ -1,12 +1,13 @@
 """What goes over the wire: requests, their queries, and answers; camelCase, nothing unknown."""
 
-from datetime import datetime
+from datetime import date, datetime
 from typing import Annotated, Any, Literal
 
 import msgspec
 from msgspec import UNSET, Meta, Struct, UnsetType, field
 
 from retinue.agents.state import TokenSnapshot, TokenStats
+from retinue.agents.usage import UsageKey
 from retinue.events import AgentView, ItemView, RequestView, ScheduleView, SlotView, WaitView
 
 Kind = Literal["user", "cron", "heartbeat", "system", "subagent", "swarm", "permanent"]
@@ -49,7 +50,18 @@ class ErrorAnswer(Answer, frozen=True, kw_only=True):
     error: ErrorDetail
 
 
-# ---------------------------------------------------------------- health and login
+class ProblemEntry(Answer, frozen=True, kw_only=True):
+    """Something that does not load."""
+
+    message: str
+    file: str
+    field: str
+    line: int | None
+    severity: Literal["error", "warning"]
+    using_last_good: bool
+
+
+# ---------------------------------------------------------------- health, login and usage
 
 
 class StoreHealth(Answer, frozen=True, kw_only=True):
@@ -92,6 +104,14 @@ class LoggedIn(Answer, frozen=True, kw_only=True):
     """Whose agents the browser now sees."""
 
     owner: str
+
+
+class UsageQuery(Asked, frozen=True, kw_only=True):
+    """Which days, both included, in UTC, and what to sum by."""
+
+    first: date | None = field(default=None, name="from")
+    last: date | None = field(default=None, name="to")
+    by: UsageKey = "day"
 
 
 # ---------------------------------------------------------------- tools

@@ -6,8 +6,9 @@ from typing import Any
 
 import pytest
 
+from retinue.cli.channel import Channel
+from retinue.cli.client import Client
 from retinue.cli.doctor.stored import store
-from retinue.cli.remote import RemoteClient
 from retinue.testing.fake_clock import FakeClock
 from retinue.testing.kit import PATIENCE_SECONDS
 from tests.acceptance.http.support import TOKEN, Door, opened
@@ -260,7 +261,7 @@ async def test_health_tells_that_nothing_can_be_stored_until_it_can(tmp_path: Pa
         clock.advance(10)
         with file_size_limit(4096):
             little, more = await stranger.get("/api/health"), await door.client.get("/api/health")
-            client = RemoteClient(door.url, TOKEN)
+            client = Client(Channel.to_server(door.url, TOKEN))
             (finding,) = await store(client)
             await client.close()
         assert [little.status_code, more.status_code] == [503, 503]

@@ -9,7 +9,8 @@ from typing import Any
 import httpx2
 import pytest
 
-from retinue.cli import remote
+from retinue.cli import channel
+from retinue.cli.client import Client
 from retinue.plugins.operation_function import operation
 from retinue.plugins.plugin_definition import define_plugin
 from retinue.plugins.port import OperationContext
@@ -114,8 +115,8 @@ async def test_a_command_waits_for_as_long_as_the_operation_may_take(
 ) -> None:
     slow = define_plugin(id="slow", operations=[take_time])
     async with opened(tmp_path, plugins=[slow]) as door:
-        monkeypatch.setattr(remote, "_TIMEOUT_SECONDS", 0.3)
-        client = remote.RemoteClient(door.url, TOKEN)
+        monkeypatch.setattr(channel, "_TIMEOUT_SECONDS", 0.3)
+        client = Client(channel.Channel.to_server(door.url, TOKEN))
         assert await client.operate("slow", "take-time", {}) == "done"
         await client.close()
 

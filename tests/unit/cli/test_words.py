@@ -7,7 +7,6 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from retinue.cli.chat.live import live_lines
-from retinue.cli.client import MessageView
 from retinue.cli.failures import describe
 from retinue.cli.life import life_of
 from retinue.cli.logs import HumanFormatter, JsonFormatter
@@ -17,6 +16,7 @@ from retinue.cli.transcript import RunningTool, Streamed, Transcript
 from retinue.cli.wording import ago, arguments_line, descriptor_line, lasting, size
 from retinue.errors import DefinitionError, UsageError
 from retinue.events import ItemView, WaitView
+from retinue.server.wire import MessageAnswer
 
 NOW = datetime(2026, 3, 1, 12, tzinfo=UTC)
 
@@ -96,7 +96,7 @@ def test_arguments_are_cut_to_a_line() -> None:
     assert len(arguments_line({"text": "x" * 5000, "more": "y" * 5000}, 60)) <= 60
 
 
-def message(fate: str, **fields: object) -> MessageView:
+def message(fate: str, **fields: object) -> MessageAnswer:
     values: dict[str, object] = {
         "id": "m1",
         "agent_id": "a1",
@@ -107,7 +107,7 @@ def message(fate: str, **fields: object) -> MessageView:
         "sender": {"type": "user", "id": "local", "connector": "terminal"},
         **fields,
     }
-    return MessageView(fate=fate, **values)  # pyright: ignore[reportArgumentType]
+    return MessageAnswer(fate=fate, **values)  # pyright: ignore[reportArgumentType]
 
 
 def test_the_life_of_a_queued_message_tells_its_place() -> None:

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from retinue.cli.connecting import run_with_client
+from retinue.cli.connection import run_with_client
 from retinue.cli.options import Common
 
 if TYPE_CHECKING:

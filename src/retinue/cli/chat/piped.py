@@ -8,7 +8,6 @@ from retinue.agents.fate import FINAL
 from retinue.cli.cards import card
 from retinue.cli.chat.answering import decidable, how_to_decide
 from retinue.cli.chat.session import Session
-from retinue.cli.client import Admission, MessageView
 from retinue.cli.following import follow
 from retinue.cli.pieces import Piece, note_piece
 from retinue.cli.printing import print_json_line, say, tell
@@ -19,6 +18,7 @@ from retinue.clock import SystemClock
 from retinue.errors import RetinueError
 from retinue.events import RequestView
 from retinue.records import NoteRecord, UserRecord
+from retinue.server.wire import Admission, MessageAnswer
 
 _LAST_WORDS = 5  # records that an answer may end with
 _WAIT_SECONDS = 30.0  # of one request; a longer wait is several
@@ -135,7 +135,7 @@ class _PipedChat:
             self._news.clear()
             await self._news.wait()
 
-    async def _outcome(self, sent: Admission) -> MessageView:
+    async def _outcome(self, sent: Admission) -> MessageAnswer:
         while True:
             message = await self._session.client.message(
                 sent.id, agent_id=sent.agent_id, wait_seconds=_WAIT_SECONDS
@@ -165,7 +165,7 @@ class _PipedChat:
                 say(piece.text)
         sys.stdout.flush()
 
-    def _tell(self, message: MessageView) -> None:
+    def _tell(self, message: MessageAnswer) -> None:
         is_answered = message.fate == "answered"
         if not is_answered:
             self._code = 1

@@ -1,11 +1,11 @@
 """A conversation as a door: what a line means, and what is done about it."""
 
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from retinue.cli.chat.answering import Answering
-from retinue.cli.client import Admission, Client, DefinitionView
+from retinue.cli.client import Client
 from retinue.cli.life import life_of
 from retinue.cli.pieces import Piece, PieceKind
 from retinue.cli.places import chosen_definition, last_place, new_place
@@ -16,6 +16,8 @@ from retinue.clock import SystemClock
 from retinue.errors import RetinueError, UsageError
 from retinue.events import AgentView, RequestView
 from retinue.records import FileReference
+from retinue.server.definition_wire import DefinitionEntry
+from retinue.server.wire import Admission
 
 _NAMES = 200
 _LARGEST_ATTACHMENT = 50_000_000
@@ -58,8 +60,8 @@ class Session:
 
     client: Client
     agent: AgentView
-    definitions: list[DefinitionView]
-    others: list[AgentView] = field(default_factory=list[AgentView])
+    definitions: list[DefinitionEntry]
+    others: Sequence[AgentView] = ()
     attachments: list[FileReference] = field(default_factory=list[FileReference])
     last_message: str | None = None
     asking: list[RequestView] = field(default_factory=list[RequestView])  # pending, of this agent
@@ -203,7 +205,7 @@ class Session:
 
     async def _context(self, argument: str) -> Reaction:
         del argument
-        detail = await self.client.detail(self.agent.id)
+        detail = await self.client.agent(self.agent.id)
         used = detail.tokens
         calls = sum(stats.calls for models in detail.stats.values() for stats in models.values())
         if used is None:

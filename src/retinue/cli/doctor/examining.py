@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from pathlib import Path
 
-from retinue.cli.connecting import connected, find_server, require_project
+from retinue.cli.connection import connected, find_server, require_project
 from retinue.cli.doctor.finding import Finding, fail, ok, warn
 from retinue.cli.doctor.machine import disk, permissions, sandbox, web_app
 from retinue.cli.doctor.models import models

@@ -2,13 +2,14 @@
 
 import asyncio
 
-from retinue.cli.client import Client, Problem
+from retinue.cli.client import Client
 from retinue.cli.doctor.finding import Finding, fail, ok
 from retinue.clock import SystemClock
 from retinue.definitions.catalog import Catalog
 from retinue.errors import RetinueError
 from retinue.model_messages import TextContent, UserMessage
 from retinue.models.port import Model, ModelRequest, Models
+from retinue.server.wire import ProblemEntry
 from retinue.settings import Settings
 
 _PATIENCE_SECONDS = 30.0
@@ -17,14 +18,14 @@ _PATIENCE_SECONDS = 30.0
 async def models(settings: Settings, client: Client, *, is_online: bool) -> list[Finding]:
     """Resolve each model, and call it when that was asked for."""
     named = await asyncio.to_thread(named_models, settings)
-    known = client.models
-    if known is None:
+    if client.app is None:
         problems = (await client.definitions()).problems
         return [_told(name, users, problems) for name, users in named.items()]
+    known = client.app.models
     return [await _model(known, name, users, is_online=is_online) for name, users in named.items()]
 
 
-def _told(name: str, users: list[str], problems: list[Problem]) -> Finding:
+def _told(name: str, users: list[str], problems: list[ProblemEntry]) -> Finding:
     """Take the running server's word: it has the keys."""
     begin = f"model {name!r}: "
     message = next((one.message for one in problems if one.message.startswith(begin)), None)

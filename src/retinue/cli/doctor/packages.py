@@ -31,9 +31,10 @@ async def packages(settings: Settings, client: Client) -> list[Finding]:
         lambda: Catalog(settings.project_dir, SystemClock(), shelf=shelf)
     )
     values = {one.name for one in await client.variables(None)} | set(settings.env)
+    models = None if client.app is None else client.app.models
     told: list[Finding] = []
     for package in found:
-        needs = await _needs(package, client.models, values | _own(package, catalog))
+        needs = await _needs(package, models, values | _own(package, catalog))
         needs += _unserved(package, settings)
         told += needs or [ok("packages", f"{_named(package)} has what it needs")]
     return told

@@ -9,6 +9,7 @@ from retinue.cli.client import Client
 from retinue.cli.definitions import problem_text
 from retinue.cli.doctor.finding import Finding, fail, ok, warn
 from retinue.cli.wording import plural, size
+from retinue.errors import StoreError
 from retinue.events import AgentView
 from retinue.records import decode_record
 
@@ -20,9 +21,10 @@ _SHOWN = 5
 
 async def store(client: Client) -> list[Finding]:
     """Let the store tell how it is."""
-    facts = await client.facts()
-    if facts.refusal:
-        return [fail("store", facts.refusal, "messages are taken again once that is mended")]
+    try:
+        facts = (await client.health()).store
+    except StoreError as error:
+        return [fail("store", error.message, "messages are accepted again once this is fixed")]
     if facts.problems:
         advice = "stop the server and run `retinue serve --rebuild`"
         return [fail("store", problem, advice) for problem in facts.problems]
@@ -30,8 +32,8 @@ async def store(client: Client) -> list[Finding]:
     return [
         ok(
             "store",
-            f"can be read and written: {plural(facts.agents, 'agent')}, {size(facts.bytes)}"
-            f"{open_items} ({facts.kind}, schema {facts.schema})",
+            f"can be read and written: {plural(facts.agents or 0, 'agent')}, "
+            f"{size(facts.bytes or 0)}{open_items} ({facts.kind}, schema {facts.schema})",
         )
     ]
 
@@ -40,7 +42,7 @@ async def definitions(client: Client, *, told: Collection[str] = ()) -> list[Fin
     """See what does not load, but for what another check tells."""
     found = await client.definitions()
     problems = [
-        (fail if problem.is_error else warn)("definitions", problem_text(problem))
+        (fail if problem.severity == "error" else warn)("definitions", problem_text(problem))
         for problem in found.problems
         if problem.message not in told
     ]

@@ -1,7 +1,5 @@
 """Definitions, with what does not load."""
 
-from collections.abc import Iterable
-
 from starlette.responses import Response
 
 from retinue.definitions.definition import Definition
@@ -15,11 +13,10 @@ from retinue.server.definition_wire import (
     DefinitionGraph,
     DefinitionList,
     DefinitionsQuery,
-    ProblemEntry,
     SideEntry,
 )
 from retinue.server.endpoints import AnyEndpoint, Endpoint, Plain, RouteCall, answer
-from retinue.server.wire import Nothing
+from retinue.server.wire import Nothing, ProblemEntry
 
 
 def _entry(definition: Definition, default: str) -> DefinitionEntry:
@@ -54,8 +51,7 @@ async def definitions(call: RouteCall[DefinitionsQuery, Nothing]) -> Response:
     default = _default(call.engine)
     found = catalog.everything() if call.query.private else catalog.definitions()
     entries = [_entry(definition, default) for definition in found]
-    problems = [problem_entry(problem) for problem in _problems(call.engine)]
-    return answer(DefinitionList(definitions=entries, problems=problems))
+    return answer(DefinitionList(definitions=entries, problems=problems_of(call.engine)))
 
 
 async def graph(call: Plain) -> Response:
@@ -63,16 +59,15 @@ async def graph(call: Plain) -> Response:
     await call.engine.reload.everything(call.engine.toolbox)
     found = graph_of(catalog, catalog.definition(call.parameter("name")))
     files = found.files
-    problems = [
-        problem_entry(problem) for problem in _problems(call.engine) if problem.file in files
-    ]
+    problems = [problem for problem in problems_of(call.engine) if problem.file in files]
     return answer(
         DefinitionGraph(definitions=found.definitions, prompts=found.prompts, problems=problems)
     )
 
 
-def _problems(engine: Engine) -> Iterable[LoadProblem]:
-    return (*engine.catalog.errors(), *engine.toolbox.problems())
+def problems_of(engine: Engine) -> list[ProblemEntry]:
+    """What does not load: definitions, prompts, tools."""
+    return [problem_entry(one) for one in (*engine.catalog.errors(), *engine.toolbox.problems())]
 
 
 def problem_entry(problem: LoadProblem) -> ProblemEntry:

@@ -2,7 +2,7 @@
 
 import asyncio
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import msgspec
 from starlette.requests import Request
@@ -14,6 +14,7 @@ from retinue.engine.feed.outcomes import Outcome
 from retinue.errors import NotFoundError, RetinueError, UsageError
 from retinue.ids import ItemId
 from retinue.records import FileReference
+from retinue.server.auth import Via
 from retinue.server.endpoints import AnyEndpoint, Endpoint, Plain, RouteCall, answer
 from retinue.server.error_responses import too_large
 from retinue.server.event_clients import cancelled
@@ -28,7 +29,7 @@ from retinue.server.wire import (
 )
 
 _ITEM_ID = re.compile(r"m[0-9a-z]{8,64}")
-_CONNECTOR = {"token": "http", "browser": "web"}
+_CONNECTOR: Mapping[Via, str] = {"token": "http", "browser": "web", "terminal": "terminal"}
 
 
 async def post(call: RouteCall[Nothing, NewMessage]) -> Response:

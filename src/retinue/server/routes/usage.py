@@ -1,23 +1,12 @@
 """Usage: what models were asked, and what that cost."""
 
-from datetime import date
-
-from msgspec import field
 from starlette.responses import Response
 
-from retinue.agents.usage import UsageKey, UsageReport
+from retinue.agents.usage import UsageReport
 from retinue.engine.feed.usage_summary import UsageSummaries
 from retinue.errors import UsageError
 from retinue.server.endpoints import AnyEndpoint, Endpoint, RouteCall, answer
-from retinue.server.wire import Asked, Nothing
-
-
-class UsageQuery(Asked, frozen=True, kw_only=True):
-    """Which days, both included, in UTC, and what to sum by."""
-
-    first: date | None = field(default=None, name="from")
-    last: date | None = field(default=None, name="to")
-    by: UsageKey = "day"
+from retinue.server.wire import Nothing, UsageQuery
 
 
 async def usage(call: RouteCall[UsageQuery, Nothing]) -> Response:

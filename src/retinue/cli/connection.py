@@ -3,6 +3,7 @@
 import asyncio
 import fcntl
 import os
+import secrets
 from collections.abc import AsyncGenerator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -62,20 +63,38 @@ async def _connect(project: Path, *, needs_engine: bool) -> "Client":
     while True:
         server = find_server(project)
         if server is not None:
-            from retinue.cli.remote import RemoteClient
+            from retinue.cli.channel import Channel
+            from retinue.cli.client import Client
 
-            return RemoteClient(server.url, read_token(project, server))
-        from retinue.cli.local import LocalClient
-        from retinue.cli.logs import keep_quiet
-
-        keep_quiet()
+            return Client(Channel.to_server(server.url, read_token(project, server)))
         try:
-            return await LocalClient.open(project, environment(), is_working=needs_engine)
+            return await _open(project, is_working=needs_engine)
         except BusyError:
             # Either a short command or a server that has not written down where it listens yet.
             if loop.time() > deadline:
                 raise
             await asyncio.sleep(_PAUSE_SECONDS)
+
+
+async def _open(project: Path, *, is_working: bool) -> "Client":
+    """Open the project in this process, behind the same app that a server has.
+
+    Nobody else can reach that app: it listens nowhere, and its token is random, never written
+    down, and gone with the process.
+    """
+    from retinue.assembly import open_app
+    from retinue.cli.channel import Channel
+    from retinue.cli.client import Client
+    from retinue.cli.logs import keep_quiet
+    from retinue.server.app import create_app
+    from retinue.server.options import ServerOptions
+
+    keep_quiet()
+    app = await open_app(project, environment(), starts=is_working)
+    token = secrets.token_urlsafe()
+    options = ServerOptions.of(app.settings, is_in_process=True)
+    web = create_app(app.engine, token=token, options=options)
+    return Client(Channel.in_process(web, token), app=app, is_working=is_working)
 
 
 def require_project(project: Path) -> None:
