@@ -44,6 +44,10 @@ bench: $(VENV)/.compiled ## Measure throughput, latency, growth, memory (ARGS=..
 proof: $(VENV)/.compiled ## Kill the engine at every commit and check that nothing is lost or done twice
 	@$(BIN)/retinue verify $(ARGS)
 
+.PHONY: mutants
+mutants: dev ## Change the engine's policy in small ways and check that a test fails each time
+	@$(BIN)/python -m tests.mutation $(ARGS)
+
 # ---------------------------------------------------------------- checking
 
 .PHONY: test
@@ -163,5 +167,5 @@ dist: dev ## Build the wheel and the sdist into dist/
 
 .PHONY: clean
 clean: ## Remove everything that was installed or built; data stays
-	@rm -rf $(VENV) build dist web/node_modules web/dist $(STATIC) .pytest_cache .ruff_cache .hypothesis .import_linter_cache
+	@rm -rf $(VENV) build dist mutants web/node_modules web/dist $(STATIC) .pytest_cache .ruff_cache .hypothesis .import_linter_cache
 	@find src tests bench examples manual -name __pycache__ -type d -prune -exec rm -rf {} + 2>/dev/null || true
