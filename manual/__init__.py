@@ -1,1 +1,1 @@
-"""Puts the documentation together: the pages of `docs/`, the reference from the code, the site."""
+"""Builds the documentation site from `docs/` and a reference generated from the code."""

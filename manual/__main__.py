@@ -10,7 +10,7 @@ from manual.site import gather
 
 
 def build(folder: Path) -> Path:
-    """Build the site and give its first page; what zensical warns about ends it."""
+    """Build the site and return its first page; any warning of zensical is an error."""
     configuration = asyncio.run(gather(folder))
     zensical = Path(sys.executable).with_name("zensical")
     command = [zensical, "build", "--clean", "--strict", "-f", configuration]

@@ -1,4 +1,4 @@
-"""The page about the command line: what each command says about itself."""
+"""The Commands page: the help text of each command."""
 
 import contextlib
 import io
@@ -10,13 +10,14 @@ from retinue.plugins.command_line import options_of
 from retinue.plugins.port import Operation, Plugin
 
 _INTRODUCTION = """\
-Against a running server a command talks to it; without one it opens the store itself. Exit codes:
-0 done, 1 failed, 2 wrongly used. With `--json` every command writes JSON, errors included."""
+Commands use the running server if there is one, and otherwise open the store themselves. Exit
+codes: 0 success, 1 failure, 2 invalid usage. With `--json`, all output is JSON, including
+errors."""
 
 
 _OPERATIONS = """\
-Operations of plugins are commands, too: `retinue PLUGIN OPERATION`. These are built in; `retinue
-plugins` lists those of a project, and `--help` tells the options that all of them share."""
+Plugin operations are also commands: `retinue PLUGIN OPERATION`. These are built in; `retinue
+plugins` lists those of a project, and `--help` shows the common options."""
 
 
 async def commands_page(app: App) -> str:
@@ -40,7 +41,7 @@ def _operation(plugin: Plugin, operation: Operation) -> str:
     rows = [
         (
             code(option.flag),
-            f"{option.takes}, again and again" if option.is_repeated else option.takes,
+            f"{option.takes}, repeatable" if option.is_repeated else option.takes,
             "yes" if option.is_required else "",
             option.text,
         )
@@ -49,7 +50,7 @@ def _operation(plugin: Plugin, operation: Operation) -> str:
     lines = [
         f"### `retinue {plugin.id} {operation.id}`",
         operation.summary,
-        table(("option", "takes", "required", "what it is"), rows),
+        table(("option", "takes", "required", "description"), rows),
     ]
     return "\n\n".join(filter(None, lines))
 

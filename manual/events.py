@@ -1,14 +1,14 @@
-"""The page about the event stream."""
+"""The Events page."""
 
 from manual.http import openapi
 from manual.markdown import page
 from manual.schemas import Schema, fields_table
 
 _INTRODUCTION = """\
-`GET /api/events` (server-sent events) and the WebSocket `/api/ws` give the same stream. An event
-with a `cursor` tells of something that is on disk: keep the last cursor, and
-`/api/events?after=<cursor>` goes on from there without a gap. An event without one is live output:
-never stored, never needed, since what it showed arrives again as a record."""
+`GET /api/events` (server-sent events) and the WebSocket `/api/ws` carry the same stream. An event
+with a `cursor` describes something that is stored: keep the last cursor and reconnect with
+`/api/events?after=<cursor>` to continue without a gap. An event without a cursor is live output. It
+is never stored; its content arrives again as a record."""
 
 
 def events_page() -> str:

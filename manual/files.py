@@ -1,4 +1,4 @@
-"""The page about the fields of definitions, prompts, tasks and packages."""
+"""The File fields page: definitions, prompts, tasks and packages."""
 
 from collections.abc import Iterator, Sequence
 
@@ -10,18 +10,18 @@ from retinue.engine.scheduling.heartbeat_files import TaskShape
 from retinue.settings.table_reader import Shape
 
 _INTRODUCTION = """\
-Every key that the files of a project may have, as the loader reads them. Keys may be written in
-camelCase or in snake_case. [Definitions](definitions.md) explains how they are used."""
+All keys of the files in a project. They can be written in camelCase or snake_case.
+[Definitions](definitions.md) explains how to use them."""
 _FILES: Sequence[tuple[str, type[Shape]]] = (
-    ("A definition: `agents/`", DefinitionShape),
-    ("A prompt: `prompts/`", PromptShape),
-    ("A heartbeat task: `heartbeat/`", TaskShape),
-    ("A package: `retinue-package.toml`", ManifestShape),
+    ("Definitions: `agents/`", DefinitionShape),
+    ("Prompts: `prompts/`", PromptShape),
+    ("Heartbeat tasks: `heartbeat/`", TaskShape),
+    ("Packages: `retinue-package.toml`", ManifestShape),
 )
 
 
 def files_page() -> str:
-    return page("Fields of files", _INTRODUCTION, *(_file(*file) for file in _FILES))
+    return page("File fields", _INTRODUCTION, *(_file(*file) for file in _FILES))
 
 
 def _file(title: str, shape: type[Shape]) -> str:
@@ -41,8 +41,8 @@ def _fields(shape: type[Shape]) -> str:
         (code(field.name), field.kind, field.default, field.meaning) for field in fields_of(shape)
     ]
     others = "; ".join(f"`{other}` for `{name}`" for other, name in aliases_of(shape))
-    also = f"Also read: {others}." if others else ""
+    also = f"Aliases: {others}." if others else ""
     said = shape.__doc__ or ""
     written = f"Written as {said}" if said.startswith("`") and not said.startswith("`[") else ""
-    head = ("key", "kind", "default", "what it is")
+    head = ("key", "type", "default", "description")
     return "\n\n".join(filter(None, (written, table(head, rows), also)))

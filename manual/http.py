@@ -1,4 +1,4 @@
-"""The page about HTTP, made of the OpenAPI document."""
+"""The HTTP page, from the OpenAPI document."""
 
 import json
 from collections.abc import Iterator, Mapping
@@ -11,9 +11,9 @@ from retinue.server.app import ENDPOINTS
 from retinue.server.openapi_document import document
 
 _INTRODUCTION = """\
-Requests and answers are JSON. A request carries `Authorization: Bearer <token>`; the token is in
+Requests and responses are JSON. Each request needs `Authorization: Bearer <token>`; the token is in
 `.retinue/token`. Unknown fields are refused by name. An error is
-`{"error": {"code", "message", "details"?}}`. A running server gives this page as OpenAPI at
+`{"error": {"code", "message", "details"?}}`. A running server serves this description as OpenAPI at
 `/api/openapi.json`."""
 _UNIVERSAL = {"400", "401", "403", "429", "500", "503"}
 
@@ -31,7 +31,7 @@ def http_page() -> str:
     for noun, group in groupby(operations, lambda entry: _noun(entry[0])):
         sections += [f"## {noun}", *(_operation(*entry) for entry in group)]
     named = [f"### {name}\n\n{_kind(schema)}" for name, schema in kinds.items()]
-    return page("HTTP", _INTRODUCTION, *sections, "## Kinds", *named)
+    return page("HTTP", _INTRODUCTION, *sections, "## Types", *named)
 
 
 def openapi() -> dict[str, Any]:
@@ -51,7 +51,7 @@ def _operation(path: str, method: str, operation: Mapping[str, Any]) -> str:
     lines = [
         f"### `{method} {path}`",
         f"{operation['summary']}.",
-        table(("parameter", "in", "kind"), rows),
+        table(("parameter", "in", "type"), rows),
         *_bodies(operation),
     ]
     return "\n\n".join(filter(None, lines))
@@ -59,16 +59,16 @@ def _operation(path: str, method: str, operation: Mapping[str, Any]) -> str:
 
 def _bodies(operation: Mapping[str, Any]) -> Iterator[str]:
     for media, content in operation.get("requestBody", {}).get("content", {}).items():
-        yield f"Takes {_content(media, content)}."
+        yield f"Body: {_content(media, content)}."
     refused: list[str] = []
     for status, response in operation["responses"].items():
         if status.startswith("2"):
             given = [_content(media, body) for media, body in response.get("content", {}).items()]
-            yield f"Answers {code(status)}" + (f": {', '.join(given)}." if given else ".")
+            yield f"Returns {code(status)}" + (f": {', '.join(given)}." if given else ".")
         elif status not in _UNIVERSAL:
             refused.append(f"{code(status)} {response['description']}")
     if refused:
-        yield "Refuses with " + "; ".join(refused) + "."
+        yield "Errors: " + "; ".join(refused) + "."
 
 
 def _content(media: str, content: Mapping[str, Any]) -> str:

@@ -1,10 +1,10 @@
-"""Markdown that says what was meant, whatever the words in it."""
+"""Builds Markdown with proper escaping."""
 
 from collections.abc import Iterable, Sequence
 
 
 def table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
-    """Make a table; without rows there is none."""
+    """Build a table, or nothing if there are no rows."""
     lines = [_row(row) for row in rows]
     return "\n".join([_row(head), "|---" * len(head) + "|", *lines]) if lines else ""
 
@@ -22,5 +22,5 @@ def block(text: str, language: str = "text") -> str:
 
 
 def page(title: str, *paragraphs: str) -> str:
-    """Join what there is of a page."""
+    """Build a page from its non-empty parts."""
     return "\n\n".join([f"# {title}", *(part for part in paragraphs if part)]) + "\n"

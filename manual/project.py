@@ -1,4 +1,4 @@
-"""An empty project that is open, to see what every project has."""
+"""Opens an empty project to list what every project has."""
 
 import tempfile
 from collections.abc import AsyncGenerator

@@ -1,4 +1,4 @@
-"""JSON schemas in words."""
+"""JSON schemas as text."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any, cast
@@ -19,7 +19,7 @@ _KINDS = {
 
 
 def kind_of(schema: Schema) -> str:
-    """Say of which kind a value is; kinds with a name are links."""
+    """Describe the type of a value; named types are links."""
     if "$ref" in schema:
         path, _, name = str(schema["$ref"]).rpartition("/")
         return f"[{name}](http.md#{name.lower()})" if path == _NAMED else "object"
@@ -36,15 +36,15 @@ def kind_of(schema: Schema) -> str:
     return _KINDS.get(str(kind), "anything")
 
 
-def fields_table(schema: Schema, *, demand: str = "always") -> str:
-    """List the fields of an object; `demand` is the word for those that must be there."""
+def fields_table(schema: Schema, *, demand: str = "always present") -> str:
+    """List the fields of an object; `demand` is the heading for required ones."""
     required = set(schema.get("required", ()))
     rows = [
         (code(name), kind_of(inner), "yes" if name in required else "", _about(inner))
         for name, inner in schema.get("properties", {}).items()
     ]
     has_words = any(row[3] for row in rows)
-    head = ("field", "kind", demand, "what it is")
+    head = ("field", "type", demand, "description")
     return table(head, rows) if has_words else table(head[:3], [row[:3] for row in rows])
 
 

@@ -1,4 +1,4 @@
-"""The page about `retinue.toml`."""
+"""The Settings page."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -11,17 +11,17 @@ from retinue.settings.keys import snake_case
 from retinue.settings.table_reader import Shape
 
 _INTRODUCTION = """\
-What can be set in `retinue.toml`, and with which variable of the environment instead. The
-environment wins. Every key may be written in camelCase or in snake_case; an unknown one is warned
-about with the nearest known one. Lists and tables in variables are JSON.
+All settings of `retinue.toml`, and the environment variable for each. The environment wins.
+Keys can be written in camelCase or snake_case; an unknown key is a warning that suggests the
+nearest known one. Lists and tables in environment variables are JSON.
 
-A *secret* is best written as a reference: `${secret:NAME}` is the variable `NAME`, else the file
-`.retinue/secrets/NAME`; `${env:NAME}` is the variable alone."""
+Write a *secret* as a reference: `${secret:NAME}` reads the variable `NAME`, or else the file
+`.retinue/secrets/NAME`; `${env:NAME}` reads only the variable."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Place:
-    """Where a table stands in the file, and what its variables begin with."""
+    """The position of a table in the file, and the prefix of its variables."""
 
     shape: type[Shape]
     heading: str
@@ -60,7 +60,7 @@ def _section(place: _Place) -> str:
         (code(field.name), field.kind, field.default, field.meaning, _variable(place, field))
         for field in own
     ]
-    head = ("key", "kind", "default", "what it is", "variable")
+    head = ("key", "type", "default", "description", "variable")
     about = (place.shape.__doc__ or "").rpartition("`: ")[2]
     paragraphs = (f"## {place.heading}", about[:1].upper() + about[1:], table(head, rows))
     return "\n\n".join(filter(None, paragraphs))

@@ -1,4 +1,4 @@
-"""Tables of files, field by field: name, kind, default, and what the code says about it."""
+"""Describes tables of files by field: name, type, default and docstring."""
 
 import ast
 import inspect
@@ -38,7 +38,7 @@ class Field:
 
 
 def fields_of(shape: type[Shape]) -> Iterator[Field]:
-    """Give the keys of a table in the order in which the code has them."""
+    """Return the keys of a table in the order of the code."""
     said = _sayings(shape)
     for name, info in shape.model_fields.items():
         inner, wrapper = nested_shape(info.annotation)
@@ -53,13 +53,13 @@ def fields_of(shape: type[Shape]) -> Iterator[Field]:
 
 
 def aliases_of(shape: type[Shape]) -> Sequence[tuple[str, str]]:
-    """Other names of fields, and the ones they stand for."""
+    """Return the aliases of fields."""
     both = {**shape.synonyms, **shape.deprecated}
     return [(camel_case(other), camel_case(name)) for other, name in both.items()]
 
 
 def _sayings(shape: type[Shape]) -> Mapping[str, str]:
-    """What is written under each field."""
+    """Return the docstring of each field."""
     said: dict[str, str] = {}
     for base in reversed(shape.__mro__):
         if issubclass(base, Shape) and base is not Shape:

@@ -1,4 +1,4 @@
-"""Gathers the pages in one folder, with the navigation between them, for the site to be built."""
+"""Collects the pages and their navigation in one folder for the site builder."""
 
 import json
 import re
@@ -25,7 +25,7 @@ Entry = Mapping[str, "str | Sequence[Entry]"]
 
 
 async def generated_pages() -> Mapping[str, str]:
-    """Write the pages that come from the code; their addresses are below `docs/`."""
+    """Generate the reference pages, by their path in `docs/`."""
     async with empty_project() as app:
         return {
             "reference/settings.md": settings_page(),
@@ -38,7 +38,7 @@ async def generated_pages() -> Mapping[str, str]:
 
 
 async def gather(folder: Path) -> Path:
-    """Put everything that the site is built of into a folder, and give its configuration."""
+    """Put the sources of the site into a folder, and return its configuration."""
     pages = folder / "docs"
     shutil.rmtree(pages, ignore_errors=True)
     shutil.copytree(PAGES, pages)
@@ -51,7 +51,7 @@ async def gather(folder: Path) -> Path:
 
 
 def navigation(pages: Path) -> Sequence[Entry]:
-    """Order the pages: to begin with, how-tos by their titles, the reference, and the rest."""
+    """Order the pages: introduction, how-tos by title, reference, decisions, the rest."""
     how_tos = [path for path in pages.glob("*.md") if path.name not in (*_FIRST, *_LAST)]
     return [
         *_entries(pages, (pages / name for name in _FIRST)),
@@ -65,7 +65,7 @@ def navigation(pages: Path) -> Sequence[Entry]:
 def title_of(page: Path) -> str:
     found = _TITLE.search(page.read_text("utf-8"))
     if found is None:
-        raise ValueError(f"{page}: a page begins with `# Its title`")
+        raise ValueError(f"{page}: a page must start with `# Title`")
     return found[1].strip()
 
 

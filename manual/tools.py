@@ -1,4 +1,4 @@
-"""The page about the tools that every project has."""
+"""The Tools page: the built-in tools."""
 
 from itertools import groupby
 
@@ -9,10 +9,10 @@ from retinue.engine.subagents.parent_tools import notify_parent, set_status
 from retinue.tools.port import Tool
 
 _INTRODUCTION = """\
-What agents can call without any file of yours. Definitions narrow the list by name
-(`toolAllowlist`, `toolDenylist`) and by capability (`capabilityAllowlist`, `capabilityDenylist`).
-The *effect* says what is done with a call whose outcome a crash swallowed: `pure` and `keyed` run
-again, `verifiable` asks first, `once` is not repeated and the model is told that nobody knows."""
+The built-in tools. Definitions restrict them by name (`toolAllowlist`, `toolDenylist`) and by
+capability (`capabilityAllowlist`, `capabilityDenylist`). The *effect* decides what happens to a
+call whose outcome was lost in a crash: `pure` and `keyed` run again, `verifiable` checks first,
+`once` is not repeated and the model learns that the outcome is unknown."""
 _CHILDREN = """\
 `notify_parent` and `set_status` are offered to subagents whose prompt lists them. `subagent_create`
 and `subagent_message` come with a prompt that lists resumable subagents: see
@@ -30,7 +30,7 @@ async def tools_page(app: App) -> str:
 
 
 def _family(tool: Tool) -> str:
-    """What a tool is about: the noun of its first capability."""
+    """Return the group of a tool: the noun of its first capability."""
     return tool.capabilities[0].partition(".")[0] if tool.capabilities else "others"
 
 
