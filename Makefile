@@ -1,5 +1,5 @@
-# The recipes for running, checking and packing Retinue. They need Python 3.11 or newer, node and make;
-# everything else is installed from the locks, into .venv and web/node_modules.
+# Recipes to run, check and package Retinue. They need Python 3.11 or newer, Node.js and make.
+# Everything else is installed from the locks into .venv and web/node_modules.
 
 MAKEFLAGS += --no-builtin-rules
 SHELL := bash
@@ -13,7 +13,7 @@ PORT ?=
 WORKERS ?= 2
 TESTS ?=
 
-# Kept bytecode halves the start-up time: make sure of it where a shell turns it off.
+# Cached bytecode halves the start-up time; enable it even if the shell disables it.
 export PYTHONDONTWRITEBYTECODE :=
 
 VENV := .venv
@@ -29,7 +29,7 @@ COMPILE := $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --gen
 help: ## List the recipes
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /  make \1\t/' | expand -t 18
 
-# ---------------------------------------------------------------- running
+# ---------------------------------------------------------------- run
 
 .PHONY: serve
 serve: ## Start the server (DIR=folder, PORT=number)
@@ -41,23 +41,23 @@ bench: $(VENV)/.compiled ## Measure throughput, latency, growth, memory (ARGS=..
 	@$(BIN)/python -m bench $(ARGS)
 
 .PHONY: proof
-proof: $(VENV)/.compiled ## Kill the engine at every commit and check that nothing is lost or done twice
+proof: $(VENV)/.compiled ## Run the crash tests: kill the engine at every commit
 	@$(BIN)/retinue verify $(ARGS)
 
 .PHONY: mutants
 mutants: dev ## Change the engine's policy in small ways and check that a test fails each time
 	@$(BIN)/python -m tests.mutation $(ARGS)
 
-# ---------------------------------------------------------------- checking
+# ---------------------------------------------------------------- check
 
 .PHONY: test
-test: system ## Everything: check, then the test suite (TESTS=paths and options, WORKERS=2)
+test: system ## Run all checks and tests (TESTS=paths and options, WORKERS=2)
 	@$(MAKE) --no-print-directory -s -j2 dev web
 	@$(MAKE) --no-print-directory -s check
 	@$(BIN)/pytest -n $(WORKERS) --dist loadfile $(TESTS)
 
 .PHONY: check
-check: dev ## Format, lint, types, layers, web
+check: dev ## Check format, lint, types, layers and the web app
 	@$(MAKE) --no-print-directory -s -j2 --keep-going --output-sync check-format check-lint check-types check-layers check-web
 
 .PHONY: check-format check-lint check-types check-layers check-web
@@ -73,16 +73,16 @@ check-web: $(if $(wildcard web/package.json),web/node_modules/.installed)
 	@if [ -f web/package.json ]; then npm --prefix web run --silent --if-present check; fi
 
 .PHONY: docs
-docs: dev ## Build the documentation, with its reference, into build/site/
+docs: dev ## Build the documentation site in build/site/
 	@$(BIN)/python -m manual build
 
 .PHONY: format
-format: dev ## Format the Python code and repair what ruff can
+format: dev ## Format the Python code and fix simple lint errors
 	@$(BIN)/ruff check --fix --quiet . || true
 	@$(BIN)/ruff format --quiet .
 
 .PHONY: system
-system: ## Install Debian's chromium and bubblewrap, which the tests use, where they are missing
+system: ## Install chromium and bubblewrap for the tests (Debian)
 	@missing=; \
 	command -v chromium >/dev/null || missing+=' chromium'; \
 	command -v bwrap >/dev/null || missing+=' bubblewrap'; \
@@ -90,7 +90,7 @@ system: ## Install Debian's chromium and bubblewrap, which the tests use, where 
 	become=; \
 	if [ "$$(id -u)" != 0 ]; then become='sudo -n'; fi; \
 	if ! command -v apt-get >/dev/null || ! $$become true 2>/dev/null; then \
-		echo "The tests need these programs, and they cannot be installed from here:$$missing" >&2; exit 1; \
+		echo "The tests need these programs. Install them first:$$missing" >&2; exit 1; \
 	fi; \
 	echo "Installing$$missing"; \
 	log=$$(mktemp); \
@@ -100,7 +100,7 @@ system: ## Install Debian's chromium and bubblewrap, which the tests use, where 
 	fi; \
 	rm -f "$$log"
 
-# ---------------------------------------------------------------- installing
+# ---------------------------------------------------------------- install
 
 .PHONY: runtime dev
 runtime: $(VENV)/.runtime
@@ -108,7 +108,7 @@ dev: $(VENV)/.dev
 
 $(VENV)/.build: requirements-build.lock
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Retinue needs Python 3.11 or newer: make PYTHON=...")'
-	@echo 'Making $(VENV)'
+	@echo 'Creating $(VENV)'
 	@$(PYTHON) -m venv --without-pip $(VENV)
 	@if $(PYTHON) -m pip --version >/dev/null 2>&1; then \
 		pip='$(PYTHON) -m pip --python $(BIN)/python'; \
@@ -118,9 +118,9 @@ $(VENV)/.build: requirements-build.lock
 	$$pip -qq --disable-pip-version-check install --require-hashes --no-deps -r $<
 	@touch $@
 
-# Not compiled here, so that the server listens sooner: Python keeps the bytecode of what it imports.
+# Not compiled here, so the server starts sooner: Python caches the bytecode of what it imports.
 $(VENV)/.runtime: requirements.lock pyproject.toml $(VENV)/.build
-	@echo 'Installing what $< names'
+	@echo 'Installing $<'
 	@$(UV) install --quiet --python $(BIN)/python --require-hashes -r $<
 	@$(PACKAGE)
 	@touch $@
@@ -130,18 +130,18 @@ $(VENV)/.compiled: $(VENV)/.runtime
 	@$(BIN)/python -m compileall -q -j 2 $(VENV)/lib src || true
 	@touch $@
 
-# A sync removes what the lock names no more, and so the package itself, which is then put back.
+# A sync removes everything that is not in the lock, including the package, which is then reinstalled.
 $(VENV)/.dev: requirements-dev.lock pyproject.toml $(VENV)/.build
-	@echo 'Installing what $< names'
+	@echo 'Installing $<'
 	@$(UV) sync --quiet --python $(BIN)/python --require-hashes --compile-bytecode $<
 	@$(PACKAGE)
 	@touch $(VENV)/.runtime $(VENV)/.compiled $@
 
 .PHONY: web
-web: $(if $(wildcard web/package.json),$(STATIC)/index.html) ## Build the web app, if its sources changed
+web: $(if $(wildcard web/package.json),$(STATIC)/index.html) ## Build the web app if its sources changed
 
 web/node_modules/.installed: web/package.json web/package-lock.json
-	@echo 'Installing what web/package-lock.json names'
+	@echo 'Installing web/package-lock.json'
 	@npm --prefix web ci --silent --no-audit --no-fund
 	@touch $@
 
@@ -150,10 +150,10 @@ $(STATIC)/index.html: web/node_modules/.installed $(WEB_SOURCES)
 	@npm --prefix web run --silent build
 	@touch $@
 
-# ---------------------------------------------------------------- keeping
+# ---------------------------------------------------------------- maintain
 
 .PHONY: lock
-lock: $(VENV)/.build ## Write the locks again (UPGRADE=1 takes newer versions)
+lock: $(VENV)/.build ## Update the locks (UPGRADE=1 for newer versions)
 	@$(COMPILE) pyproject.toml --all-extras --output-file requirements.lock
 	@$(COMPILE) pyproject.toml --all-extras --group dev --constraints requirements.lock --output-file requirements-dev.lock
 	@printf 'uv\nhatchling\n' | $(COMPILE) - --constraints requirements-dev.lock --output-file requirements-build.lock
@@ -162,10 +162,10 @@ lock: $(VENV)/.build ## Write the locks again (UPGRADE=1 takes newer versions)
 	fi
 
 .PHONY: dist
-dist: dev ## Build the wheel and the sdist into dist/
+dist: dev ## Build the wheel and the sdist in dist/
 	@$(BIN)/uv build --quiet --no-build-isolation --python $(BIN)/python --out-dir dist
 
 .PHONY: clean
-clean: ## Remove everything that was installed or built; data stays
+clean: ## Remove installed and built files; data stays
 	@rm -rf $(VENV) build dist mutants web/node_modules web/dist $(STATIC) .pytest_cache .ruff_cache .hypothesis .import_linter_cache
 	@find src tests bench examples manual -name __pycache__ -type d -prune -exec rm -rf {} + 2>/dev/null || true
