@@ -8,12 +8,12 @@ from typing import cast
 import msgspec
 import pytest
 
-from retinue.cli.chat.session import Session
+from retinue.cli.agent_lookup import find_agent
+from retinue.cli.chat.chat_session import ChatSession
 from retinue.cli.client import Client
-from retinue.cli.connection import connected
-from retinue.cli.doctor.stored import store
-from retinue.cli.places import find_target, last_place, new_place
-from retinue.cli.references import find_agent
+from retinue.cli.conversations import find_target, last_conversation, new_conversation
+from retinue.cli.doctor.store_checks import store
+from retinue.cli.project_connection import connected
 from retinue.errors import ConflictError, NotFoundError, RetinueError, UsageError
 from retinue.events import HelloEvent, ItemEvent, RecordEvent
 from retinue.ids import new_id
@@ -83,13 +83,13 @@ async def test_the_same_place_finds_the_same_agent(client: Client) -> None:
 async def test_a_definitions_last_conversation_goes_on_until_a_new_one_begins(
     client: Client,
 ) -> None:
-    first = await last_place(client, "helper")
+    first = await last_conversation(client, "helper")
     await answered(client, first.id, "hello")
     assert (await find_target(client, "helper")).id == first.id
-    second = await new_place(client, "helper")
+    second = await new_conversation(client, "helper")
     assert second.id != first.id
     await answered(client, second.id, "hello")
-    assert (await last_place(client, "helper")).id == second.id
+    assert (await last_conversation(client, "helper")).id == second.id
 
 
 async def test_history_is_read_forwards_and_from_its_end(client: Client) -> None:
@@ -212,6 +212,8 @@ async def test_an_agent_is_found_by_id_and_by_the_beginning_of_it(client: Client
         await find_agent(client, agent.id[:3])
     with pytest.raises(NotFoundError):
         await find_agent(client, "no such conversation")
+    with pytest.raises(NotFoundError):
+        await find_agent(client, "very " * 100 + "long")
 
 
 async def test_an_ambiguous_reference_lists_the_candidates(client: Client) -> None:
@@ -226,7 +228,7 @@ async def test_an_ambiguous_reference_lists_the_candidates(client: Client) -> No
 
 
 async def test_a_chat_takes_slash_commands_and_answers_unknown_ones(client: Client) -> None:
-    session = await Session.begin(client, definition="helper", agent=None, is_new=True)
+    session = await ChatSession.begin(client, definition="helper", agent=None, is_new=True)
     first = session.agent.id
     unknown = await session.take("/compcat")
     assert "/help" in unknown.pieces[0].text

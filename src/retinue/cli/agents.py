@@ -7,12 +7,12 @@ import typer
 
 from retinue.agents.context_line import seen_text
 from retinue.agents.descriptor import Kind
-from retinue.cli.connection import run_with_client
-from retinue.cli.contexts import print_context
-from retinue.cli.options import AgentReference, Common
-from retinue.cli.printing import one_line, print_fields, print_json, print_table, say, styled
-from retinue.cli.trees import tree_lines
-from retinue.cli.wording import ago, descriptor_line, moment, plural, size
+from retinue.cli.agent_tree import tree_lines
+from retinue.cli.context_report import print_context
+from retinue.cli.output import one_line, print_fields, print_json, print_table, say, styled
+from retinue.cli.phrases import ago, descriptor_line, moment, plural, size
+from retinue.cli.project_connection import run_with_client
+from retinue.cli.shared_options import AgentReference, Common
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
@@ -98,7 +98,7 @@ def show(
     """Show one agent: who it is, what it does, its queue, tokens and files; or its context."""
 
     async def work(client: "Client") -> None:
-        from retinue.cli.references import find_agent
+        from retinue.cli.agent_lookup import find_agent
         from retinue.clock import SystemClock
 
         found = await find_agent(client, agent)
@@ -203,7 +203,7 @@ def back(
     """Go back to an agent that switched you to another; it is told what was said there."""
 
     async def work(client: "Client") -> None:
-        from retinue.cli.references import find_agent
+        from retinue.cli.agent_lookup import find_agent
 
         home = await find_agent(client, agent)
         left = None if leaving is None else (await find_agent(client, leaving)).id
@@ -224,7 +224,7 @@ def terminate(
     """End an agent and its children for good; the history stays."""
 
     async def work(client: "Client") -> None:
-        from retinue.cli.references import find_agent
+        from retinue.cli.agent_lookup import find_agent
 
         found = await find_agent(client, agent)
         ended = await client.terminate(found.id, reason)
@@ -242,7 +242,7 @@ def terminate(
 
 def _act(act: Act, reference: str, is_json: bool) -> "Callable[[Client], Awaitable[None]]":
     async def work(client: "Client") -> None:
-        from retinue.cli.references import find_agent
+        from retinue.cli.agent_lookup import find_agent
 
         agent = await find_agent(client, reference)
         applied = await applied_act(client, act, agent.id)

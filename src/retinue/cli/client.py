@@ -101,9 +101,11 @@ class Client:
         return self.app is None
 
     async def close(self) -> None:
-        await self._channel.close()
-        if self.app is not None:
-            await self.app.close()
+        try:
+            await self._channel.close()
+        finally:
+            if self.app is not None:
+                await self.app.close()
 
     # -- definitions and agents
 

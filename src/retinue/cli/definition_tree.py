@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from retinue.cli.printing import one_line
+from retinue.cli.output import one_line
 from retinue.definitions.graph_nodes import (
     GraphDefinition,
     GraphEntry,

@@ -4,9 +4,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from retinue.cli.connection import run_with_client
-from retinue.cli.options import Common
-from retinue.cli.printing import console, one_line, print_json, print_table, say
+from retinue.cli.output import console, one_line, print_json, print_table, say
+from retinue.cli.project_connection import run_with_client
+from retinue.cli.shared_options import Common
 
 if TYPE_CHECKING:
     from retinue.cli.client import Client

@@ -5,9 +5,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from retinue.cli.connection import run_with_client
-from retinue.cli.options import AgentReference, Common
-from retinue.cli.printing import console, print_json, print_json_line, tell
+from retinue.cli.output import console, print_json, print_json_line, print_note
+from retinue.cli.project_connection import run_with_client
+from retinue.cli.shared_options import AgentReference, Common
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -44,7 +44,7 @@ async def _print_history(
     is_follow: bool,
     is_json: bool,
 ) -> None:
-    from retinue.cli.references import find_agent
+    from retinue.cli.agent_lookup import find_agent
 
     agent = await find_agent(client, reference)
     records = await _read(client, agent.id, after, limit)
@@ -86,8 +86,8 @@ def _raw(record: "AnyRecord") -> object:
 
 
 def _print_records(records: "list[AnyRecord]") -> None:
-    from retinue.cli.pieces import pieces_of
-    from retinue.cli.rendering import show
+    from retinue.cli.piece_renderer import show
+    from retinue.cli.transcript_pieces import pieces_of
     from retinue.records import AssistantRecord
 
     screen = console()
@@ -110,7 +110,7 @@ async def _follow(client: "Client", agent_id: str, seen: int, *, is_json: bool) 
     from retinue.records import decode_record
 
     transcript = Transcript(last_seq=seen)
-    tell("Following; Ctrl-C ends it.")
+    print_note("Following; Ctrl-C ends it.")
     try:
         async for event in client.events(agent_id):
             if isinstance(event, HelloEvent):

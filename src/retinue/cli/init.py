@@ -2,18 +2,20 @@
 
 import os
 import sys
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from retinue.cli.examples import example_folder
-from retinue.cli.options import Common, project_directory
-from retinue.cli.printing import one_line, print_json, say
+from retinue.cli.output import one_line, print_json, say
+from retinue.cli.shared_options import Common, project_directory
 from retinue.errors import UsageError
 
 _TEMPLATE = Path(__file__).parent / "project"
+_PACKAGE = Path(__file__).parents[1]
+_EXAMPLES = (_PACKAGE / "examples", _PACKAGE.parents[1] / "examples")  # installed, or a checkout
 _IGNORING = Path("gitignore")
 _RENAMED = {_IGNORING.name: ".gitignore"}
 _OFFLINE_LINE = 'model = "offline"'
@@ -162,7 +164,7 @@ def _ask(choices: list[Choice]) -> str:
 
 def _model_of(project: Path) -> str:
     """The model that the project's settings name now, whoever wrote them."""
-    from retinue.cli.options import environment
+    from retinue.cli.shared_options import environment
     from retinue.settings import load_settings
 
     return load_settings(project, environment()).model
@@ -190,3 +192,25 @@ def _report(project: Path, result: Written, choices: list[Choice]) -> None:
         say(f"Model: {model}.")
     option = "" if here else f" --dir {project}"
     say(f"Next: retinue serve{option}")
+
+
+def example_names() -> Sequence[str]:
+    """The projects that `retinue init --example` writes."""
+    return sorted(
+        folder.name for home in _EXAMPLES for folder in home.glob("*/") if _is_example(folder)
+    )
+
+
+def example_folder(name: str) -> Path:
+    """Find an example, or say which ones there are."""
+    names = example_names()
+    if name not in names:
+        raise UsageError(
+            f"there is no example {name!r}; there are: {', '.join(names)}",
+            details={"examples": list(names)},
+        )
+    return next(home / name for home in _EXAMPLES if _is_example(home / name))
+
+
+def _is_example(folder: Path) -> bool:
+    return (folder / "retinue.toml").is_file()

@@ -24,7 +24,7 @@ class HumanFormatter(logging.Formatter):
         self._is_coloured = is_coloured
 
     def format(self, record: logging.LogRecord) -> str:
-        from retinue.cli.printing import safe
+        from retinue.cli.output import safe
 
         at = datetime.fromtimestamp(record.created, UTC).astimezone()
         message = record.getMessage()

@@ -19,7 +19,7 @@ DONE, FAILED, USAGE = 0, 1, 2
 
 
 @dataclass(frozen=True, slots=True)
-class Command:
+class CommandEntry:
     """Where a command lives and what the overview says about it."""
 
     home: str  # "<module>:<function>" inside retinue.cli
@@ -27,53 +27,55 @@ class Command:
     is_passing_on: bool = False  # options that it does not know are somebody else's
 
 
-GROUPS: Mapping[str, Mapping[str, Command]] = {
+GROUPS: Mapping[str, Mapping[str, CommandEntry]] = {
     "Start": {
-        "init": Command("init:init", "write a small ready project"),
-        "serve": Command("serve:serve", "start the server and the web app"),
-        "open": Command("serve:open_link", "print a fresh link into the web app"),
-        "doctor": Command("doctor.command:doctor", "check settings, models, disk, store"),
+        "init": CommandEntry("init:init", "write a small ready project"),
+        "serve": CommandEntry("serve:serve", "start the server and the web app"),
+        "open": CommandEntry("serve:open_link", "print a fresh link into the web app"),
+        "doctor": CommandEntry("doctor.checklist:doctor", "check settings, models, disk, store"),
     },
     "Talk": {
-        "chat": Command("chat.command:chat", "talk to an agent in the terminal"),
-        "send": Command("messages:send", "send one message"),
-        "why": Command("messages:why", "tell the life of one message"),
+        "chat": CommandEntry("chat.command:chat", "talk to an agent in the terminal"),
+        "send": CommandEntry("messages:send", "send one message"),
+        "why": CommandEntry("messages:why", "tell the life of one message"),
     },
     "Look": {
-        "agents": Command("agents:agents", "list agents"),
-        "show": Command("agents:show", "show one agent"),
-        "history": Command("history:history", "print an agent's history"),
-        "definitions": Command(
+        "agents": CommandEntry("agents:agents", "list agents"),
+        "show": CommandEntry("agents:show", "show one agent"),
+        "history": CommandEntry("history:history", "print an agent's history"),
+        "definitions": CommandEntry(
             "definitions:definitions", "list definitions and problems, or draw one"
         ),
-        "plugins": Command("plugins:plugins", "list plugins and their operations"),
-        "skills": Command("skills:skills", "list skills and what does not load"),
-        "usage": Command("usage:usage", "sum up tokens and their cost"),
-        "schedules": Command("schedules:schedules", "list schedules; add, pause, run, delete"),
+        "plugins": CommandEntry("plugins:plugins", "list plugins and their operations"),
+        "skills": CommandEntry("skills:skills", "list skills and what does not load"),
+        "usage": CommandEntry("usage:usage", "sum up tokens and their cost"),
+        "schedules": CommandEntry("schedules:schedules", "list schedules; add, pause, run, delete"),
     },
     "Steer": {
-        "stop": Command("agents:stop", "stop the turn that is running"),
-        "reset": Command("agents:reset", "begin the conversation anew"),
-        "compact": Command("agents:compact", "summarise what was said so far"),
-        "back": Command("agents:back", "go back to an agent that switched you"),
-        "terminate": Command("agents:terminate", "end an agent for good"),
+        "stop": CommandEntry("agents:stop", "stop the turn that is running"),
+        "reset": CommandEntry("agents:reset", "begin the conversation anew"),
+        "compact": CommandEntry("agents:compact", "summarise what was said so far"),
+        "back": CommandEntry("agents:back", "go back to an agent that switched you"),
+        "terminate": CommandEntry("agents:terminate", "end an agent for good"),
     },
     "Decide": {
-        "permissions": Command("permissions:permissions", "list what agents ask you"),
-        "allow": Command("permissions:allow", "allow what an agent asked"),
-        "deny": Command("permissions:deny", "deny what an agent asked"),
-        "answer": Command("permissions:answer", "answer an agent's question"),
-        "env": Command("env:env", "list, set, unset and give variables"),
+        "permissions": CommandEntry("permissions:permissions", "list what agents ask you"),
+        "allow": CommandEntry("permissions:allow", "allow what an agent asked"),
+        "deny": CommandEntry("permissions:deny", "deny what an agent asked"),
+        "answer": CommandEntry("permissions:answer", "answer an agent's question"),
+        "env": CommandEntry("variables:env", "list, set, unset and give variables"),
     },
     "Keep": {
-        "export": Command("transfer:export", "write agents to an archive"),
-        "import": Command("transfer:import_", "read agents from an archive"),
-        "pack": Command("pack:pack", "pack a definition for other projects"),
+        "export": CommandEntry("transfer:export", "write agents to an archive"),
+        "import": CommandEntry("transfer:import_", "read agents from an archive"),
+        "pack": CommandEntry("pack:pack", "pack a definition for other projects"),
     },
     "Prove": {
-        "verify": Command("proof:verify", "kill it at every commit and check"),
-        "bench": Command("proof:bench", "measure speed, growth and memory", is_passing_on=True),
-        "version": Command("version:version", "print the version"),
+        "verify": CommandEntry("verification:verify", "kill it at every commit and check"),
+        "bench": CommandEntry(
+            "verification:bench", "measure speed, growth and memory", is_passing_on=True
+        ),
+        "version": CommandEntry("version:version", "print the version"),
     },
 }
 COMMANDS = {name: command for group in GROUPS.values() for name, command in group.items()}
@@ -162,7 +164,7 @@ def _invoke(name: str, arguments: list[str]) -> int:
         },
     )
     try:
-        from retinue.cli.options import with_shared_options
+        from retinue.cli.shared_options import with_shared_options
 
         app.command(name)(with_shared_options(load(name)))
         code = app(arguments, prog_name=f"retinue {name}", standalone_mode=False)
@@ -184,7 +186,7 @@ def _invoke_plugin(name: str, arguments: list[str]) -> int:
     from retinue.plugins.command_line import UNFIT, CommandLineError
 
     try:
-        from retinue.cli.operations import run_plugin
+        from retinue.cli.plugins import run_plugin
 
         done = () if name.startswith("-") else run_plugin(name, arguments)
     except CommandLineError as error:
@@ -204,7 +206,7 @@ def _invoke_plugin(name: str, arguments: list[str]) -> int:
 
 
 def _report(error: Exception, arguments: Sequence[str]) -> int:
-    from retinue.cli.failures import report
+    from retinue.cli.error_report import report
 
     return report(error, is_json=_has(arguments, "--json"), is_debug=_has(arguments, "--debug"))
 
@@ -215,7 +217,7 @@ def _has(arguments: Sequence[str], flag: str) -> bool:
 
 
 def _fail_usage(message: str, arguments: Sequence[str]) -> int:
-    from retinue.cli.failures import write_error
+    from retinue.cli.error_report import write_error
 
     write_error("usage", message, {}, is_json=_has(arguments, "--json"))
     return USAGE

@@ -4,10 +4,10 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from retinue.cli.connection import run_with_client
-from retinue.cli.options import Common
-from retinue.cli.printing import print_json, say, tell
-from retinue.cli.reading import readable_stdin
+from retinue.cli.input import readable_stdin
+from retinue.cli.output import print_json, print_note, say
+from retinue.cli.project_connection import run_with_client
+from retinue.cli.shared_options import Common
 
 if TYPE_CHECKING:
     from retinue.cli.client import Client
@@ -38,7 +38,7 @@ def send(
         raise typer.BadParameter("there is nothing to send: the text is empty")
 
     async def work(client: "Client") -> int:
-        from retinue.cli.places import find_target
+        from retinue.cli.conversations import find_target
 
         agent = await find_target(client, target)
         admission = await client.post(agent.id, said, key=key)
@@ -68,7 +68,7 @@ async def _outcome(client: "Client", admission: "Admission", seconds: float) -> 
         )
         asked = {wait.request for wait in message.waits if wait.request}
         for request in sorted(asked - told):
-            tell(f"It waits for your decision. See: retinue permissions {request}")
+            print_note(f"It waits for your decision. See: retinue permissions {request}")
         told |= asked
         if message.fate in FINAL or loop.time() >= deadline or (asked and not client.is_remote):
             return message
@@ -81,7 +81,7 @@ def _tell_admission(admission: "Admission", client: "Client", *, is_json: bool) 
     place = f", {admission.position} before it" if admission.position else ""
     say(f"{admission.id} {admission.fate}{place}")
     if not client.is_remote:
-        tell("No server runs here: it is answered when one starts (or send it with --wait).")
+        print_note("No server runs here: it is answered when one starts (or send it with --wait).")
 
 
 def _tell_outcome(message: "MessageAnswer", *, is_json: bool) -> int:
@@ -93,9 +93,11 @@ def _tell_outcome(message: "MessageAnswer", *, is_json: bool) -> int:
     elif message.fate == "answered":
         say(message.reply)
     elif message.fate in FINAL:
-        tell(f"retinue: {message.fate}: {message.reply or message.reason or 'no reason was given'}")
+        print_note(
+            f"retinue: {message.fate}: {message.reply or message.reason or 'no reason was given'}"
+        )
     else:
-        tell(
+        print_note(
             f"retinue: no answer yet; the message is {message.fate}. See: retinue why {message.id}"
         )
     return 0 if message.fate == "answered" else 1
@@ -108,14 +110,14 @@ def why(
     """Tell the life of one message: when it came, what it waits for, how it ended."""
 
     async def work(client: "Client") -> None:
-        from retinue.cli.life import life_of
+        from retinue.cli.message_timeline import timeline_of
         from retinue.clock import SystemClock
 
         found = await client.message(message)
         if common.is_json:
             print_json(found)
             return
-        for line in life_of(found, SystemClock().now(), is_working=client.is_working):
+        for line in timeline_of(found, SystemClock().now(), is_working=client.is_working):
             say(line)
 
     run_with_client(common.project, work)

@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from retinue.cli.connection import require_project
-from retinue.cli.options import Common, environment
-from retinue.cli.printing import print_json, say
-from retinue.cli.wording import plural
+from retinue.cli.output import print_json, say
+from retinue.cli.phrases import plural
+from retinue.cli.project_connection import require_project
+from retinue.cli.shared_options import Common, environment
 
 if TYPE_CHECKING:
     from retinue.packaging.package_writer import Packed

@@ -5,11 +5,11 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from retinue.cli.cards import card, settled_line
-from retinue.cli.connection import run_with_client
-from retinue.cli.options import Common
-from retinue.cli.printing import one_line, print_json, print_table, safe, say
-from retinue.cli.wording import ago, moment, plural
+from retinue.cli.output import one_line, print_json, print_table, safe, say
+from retinue.cli.phrases import ago, moment, plural
+from retinue.cli.project_connection import run_with_client
+from retinue.cli.request_text import card, settled_line
+from retinue.cli.shared_options import Common
 from retinue.clock import SystemClock
 
 if TYPE_CHECKING:
@@ -68,7 +68,7 @@ def answer(
     """Answer an agent's question, field by field."""
 
     async def work(client: "Client") -> None:
-        from retinue.cli.forms import values_of
+        from retinue.cli.request_text import values_of
 
         asked = await find_request(client, request)
         _refuse_values(asked)

@@ -4,10 +4,10 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from retinue.cli.connection import run_with_client
-from retinue.cli.options import Common
-from retinue.cli.printing import one_line, print_json, print_table, say
-from retinue.cli.wording import moment
+from retinue.cli.output import one_line, print_json, print_table, say
+from retinue.cli.phrases import moment
+from retinue.cli.project_connection import run_with_client
+from retinue.cli.shared_options import Common
 from retinue.errors import UsageError
 
 if TYPE_CHECKING:

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from retinue.cli.options import Common, environment
-from retinue.cli.printing import print_json, print_json_line, say, tell
+from retinue.cli.output import print_json, print_json_line, print_note, say
+from retinue.cli.shared_options import Common, environment
 from retinue.errors import BusyError, NotFoundError, UsageError
 
 if TYPE_CHECKING:
@@ -41,7 +41,7 @@ def serve(
     try:
         asyncio.run(_serve(common, host=host, port=port, is_opening=browser, is_rebuilding=rebuild))
     except KeyboardInterrupt:
-        tell("Stopped at once; what was running goes on at the next start.")
+        print_note("Stopped at once; what was running goes on at the next start.")
     return 0
 
 
@@ -57,7 +57,7 @@ async def _serve(
     _refuse_second_server(common.project)
     settings = load_settings(common.project, environment())
     for warning in settings.warnings:
-        tell(f"warning: {warning}")
+        print_note(f"warning: {warning}")
     host = host or settings.server.host
     chosen = settings.server.token
     check_bind(host, None if chosen is None else chosen.reveal())
@@ -89,7 +89,7 @@ async def _serve(
 
 
 def _refuse_second_server(project: Path) -> None:
-    from retinue.cli.connection import find_server
+    from retinue.cli.project_connection import find_server
 
     server = find_server(project)
     if server is not None:
@@ -126,7 +126,7 @@ def _begin_project(project: Path) -> None:
     ):
         return
     written = write_project(project, "offline").written
-    tell(f"Wrote a small project into {project}: {', '.join(written)}")
+    print_note(f"Wrote a small project into {project}: {', '.join(written)}")
 
 
 @contextlib.asynccontextmanager
@@ -164,7 +164,7 @@ async def _say_when_stopping(web: "Starlette") -> None:
     leave = live.join()
     try:
         await leave.wait()
-        tell("Stopping… (Ctrl-C again does not wait)")
+        print_note("Stopping… (Ctrl-C again does not wait)")
     finally:
         live.left(leave)
 
@@ -172,7 +172,7 @@ async def _say_when_stopping(web: "Starlette") -> None:
 def _greet(app: "App", url: str, link: str, *, is_json: bool) -> None:
     from retinue import __version__
     from retinue.cli.definitions import problem_line
-    from retinue.cli.wording import plural
+    from retinue.cli.phrases import plural
     from retinue.server.routes.definitions import problems_of
 
     problems = problems_of(app.engine)
@@ -198,9 +198,9 @@ def _greet(app: "App", url: str, link: str, *, is_json: bool) -> None:
     if app.rebuilt is not None:
         say(f"Rebuilt {plural(app.rebuilt.agents, 'agent')} from the folders.")
         for problem in app.rebuilt.problems:
-            tell(f"not rebuilt: {problem}")
+            print_note(f"not rebuilt: {problem}")
     for problem in problems:
-        tell(problem_line(problem))
+        print_note(problem_line(problem))
     sys.stdout.flush()
 
 
@@ -208,7 +208,7 @@ def write_server_file(app: "App", url: str) -> None:
     """Write down where this server is, for commands of the same user."""
     import msgspec
 
-    from retinue.cli.connection import RunningServer
+    from retinue.cli.project_connection import RunningServer
 
     file = app.settings.data_dir / "server.json"
     server = RunningServer(pid=os.getpid(), url=url, has_own_token=app.has_own_token)
@@ -226,7 +226,7 @@ def remove_server_file(data: Path) -> None:
 
 def open_link(common: Common) -> None:
     """Print a fresh link that logs a browser in to the running server."""
-    from retinue.cli.connection import find_server, read_token, require_project
+    from retinue.cli.project_connection import find_server, read_token, require_project
 
     require_project(common.project)
     server = find_server(common.project)

@@ -5,7 +5,8 @@ from datetime import datetime
 
 from retinue.agents.context_line import seen_text
 from retinue.agents.fate import FINAL
-from retinue.cli.pieces import (
+from retinue.cli.output import one_line
+from retinue.cli.transcript_pieces import (
     Piece,
     call_line,
     note_piece,
@@ -13,7 +14,6 @@ from retinue.cli.pieces import (
     request_piece,
     tool_piece,
 )
-from retinue.cli.printing import one_line
 from retinue.events import (
     AgentDeletedEvent,
     AgentEvent,
@@ -42,7 +42,7 @@ from retinue.records import (
 
 
 @dataclass(slots=True, kw_only=True)
-class Streamed:
+class StreamedPart:
     """A part of the response that is coming in; `told` characters of it are printed already."""
 
     kind: str
@@ -69,7 +69,7 @@ class Transcript:
     """Follows one agent; whatever repeats or comes late is shown once."""
 
     last_seq: int = 0
-    parts: dict[int, Streamed] = field(default_factory=dict[int, Streamed])
+    parts: dict[int, StreamedPart] = field(default_factory=dict[int, StreamedPart])
     tools: dict[str, RunningTool] = field(default_factory=dict[str, RunningTool])
     items: dict[str, ItemView] = field(default_factory=dict[str, ItemView])  # not final
     requests: dict[str, RequestView] = field(default_factory=dict[str, RequestView])  # pending
@@ -196,7 +196,7 @@ class Transcript:
         if event.step == self._ended_step:
             return []
         self._step = event.step
-        part = self.parts.setdefault(event.part, Streamed(kind=event.kind))
+        part = self.parts.setdefault(event.part, StreamedPart(kind=event.kind))
         part.text += event.text
         part.name = part.name or event.name
         pieces = [
@@ -240,7 +240,7 @@ class Transcript:
         self._ended_step = self._step
 
 
-def _tell(part: Streamed, until: int) -> list[Piece]:
+def _tell(part: StreamedPart, until: int) -> list[Piece]:
     """Give a streamed part up to there, if there is anything new in it."""
     text = part.text[part.told : until]
     if part.kind == "call" or not text.strip():
@@ -249,7 +249,7 @@ def _tell(part: Streamed, until: int) -> list[Piece]:
     return [Piece(kind="text" if part.kind == "text" else "thinking", text=text)]
 
 
-def _tell_all(part: Streamed) -> list[Piece]:
+def _tell_all(part: StreamedPart) -> list[Piece]:
     return _tell(part, len(part.text))
 
 

@@ -12,10 +12,10 @@ import msgspec
 import typer
 from msgspec import Struct
 
-from retinue.cli.connection import find_server, require_project, run_with_client
-from retinue.cli.options import Common, data_directory, environment
-from retinue.cli.printing import print_json, say
-from retinue.cli.wording import plural, size
+from retinue.cli.output import print_json, say
+from retinue.cli.phrases import plural, size
+from retinue.cli.project_connection import find_server, require_project, run_with_client
+from retinue.cli.shared_options import Common, data_directory, environment
 from retinue.errors import BusyError, StoreError, UsageError
 
 if TYPE_CHECKING:
@@ -43,7 +43,7 @@ def export(
         raise UsageError(f"there is no directory {file.absolute().parent}: make it first")
 
     async def work(client: "Client") -> list[str]:
-        from retinue.cli.references import find_agent
+        from retinue.cli.agent_lookup import find_agent
 
         await client.settle_folders()
         ids = [(await find_agent(client, agent)).id for agent in agents or []]

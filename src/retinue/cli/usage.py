@@ -5,9 +5,9 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from retinue.cli.connection import run_with_client
-from retinue.cli.options import Common
-from retinue.cli.printing import one_line, print_json, print_table, say
+from retinue.cli.output import one_line, print_json, print_table, say
+from retinue.cli.project_connection import run_with_client
+from retinue.cli.shared_options import Common
 
 if TYPE_CHECKING:
     from retinue.agents.usage import UsageLine, UsageReport

@@ -3,8 +3,8 @@
 import platform
 
 from retinue import __version__
-from retinue.cli.options import Common
-from retinue.cli.printing import print_json, say
+from retinue.cli.output import print_json, say
+from retinue.cli.shared_options import Common
 
 
 def version(common: Common) -> None:

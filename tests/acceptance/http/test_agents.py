@@ -8,7 +8,7 @@ import pytest
 
 from retinue.cli.channel import Channel
 from retinue.cli.client import Client
-from retinue.cli.doctor.stored import store
+from retinue.cli.doctor.store_checks import store
 from retinue.testing.fake_clock import FakeClock
 from retinue.testing.kit import PATIENCE_SECONDS
 from tests.acceptance.http.support import TOKEN, Door, opened

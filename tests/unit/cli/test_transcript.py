@@ -7,10 +7,10 @@ from typing import cast
 import msgspec
 import pytest
 
+from retinue.cli.agent_follower import follow
 from retinue.cli.client import Client
-from retinue.cli.following import follow
-from retinue.cli.pieces import Piece
 from retinue.cli.transcript import Transcript, finished_length
+from retinue.cli.transcript_pieces import Piece
 from retinue.events import (
     AgentEvent,
     AgentView,

@@ -5,8 +5,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from retinue.cli.connection import run_with_client
-from retinue.cli.options import Common
+from retinue.cli.project_connection import run_with_client
+from retinue.cli.shared_options import Common
 
 if TYPE_CHECKING:
     from retinue.cli.client import Client
@@ -27,14 +27,14 @@ def chat(
         raise typer.BadParameter("--agent goes on with one agent: leave DEFINITION and --new out")
 
     async def work(client: "Client") -> int:
-        from retinue.cli.chat.session import Session
+        from retinue.cli.chat.chat_session import ChatSession
 
-        session = await Session.begin(client, definition=definition, agent=agent, is_new=new)
+        session = await ChatSession.begin(client, definition=definition, agent=agent, is_new=new)
         if sys.stdin.isatty() and sys.stdout.isatty() and not common.is_json:
-            from retinue.cli.chat.terminal import TerminalChat
+            from retinue.cli.chat.terminal_chat import TerminalChat
 
             return await TerminalChat(session, common.project).run()
-        from retinue.cli.chat.piped import talk
+        from retinue.cli.chat.piped_chat import talk
 
         return await talk(session, is_json=common.is_json)
 

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from retinue.cli.options import Common
+from retinue.cli.shared_options import Common
 from retinue.errors import UsageError
 
 _CHECKOUT = Path(__file__).resolve().parents[3]

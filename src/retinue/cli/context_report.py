@@ -3,8 +3,8 @@
 import json
 from typing import TYPE_CHECKING
 
-from retinue.cli.printing import one_line, print_fields, print_table, say
-from retinue.cli.wording import plural
+from retinue.cli.output import one_line, print_fields, print_table, say
+from retinue.cli.phrases import plural
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -6,7 +6,7 @@ import subprocess
 from pathlib import Path
 
 from retinue.cli.doctor.finding import Finding, fail, ok, warn
-from retinue.cli.wording import plural, size
+from retinue.cli.phrases import plural, size
 from retinue.settings import Settings
 
 _LITTLE_BYTES = 1_000_000_000

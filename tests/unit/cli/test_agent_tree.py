@@ -1,7 +1,7 @@
 from datetime import UTC, datetime
 from typing import Any
 
-from retinue.cli.trees import tree_lines
+from retinue.cli.agent_tree import tree_lines
 from retinue.events import WaitView
 from retinue.server.wire import AgentEntry, AgentTree, TreeBranch
 

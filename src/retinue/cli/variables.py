@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from retinue.cli.connection import run_with_client
-from retinue.cli.options import Common
-from retinue.cli.printing import one_line, print_json, print_table, say
+from retinue.cli.output import one_line, print_json, print_table, say
+from retinue.cli.project_connection import run_with_client
+from retinue.cli.shared_options import Common
 from retinue.errors import UsageError
 
 if TYPE_CHECKING:
@@ -58,7 +58,7 @@ def env(
     value = _value(name or "") if act == "set" else ""
 
     async def work(client: "Client") -> None:
-        from retinue.cli.references import find_agent
+        from retinue.cli.agent_lookup import find_agent
 
         chosen = None if agent is None else (await find_agent(client, agent)).id
         if act == "list" or name is None:

@@ -4,8 +4,8 @@ import textwrap
 from datetime import datetime
 
 from retinue.agents.context_line import seen_text
-from retinue.cli.printing import one_line, safe
-from retinue.cli.transcript import Streamed, Transcript
+from retinue.cli.output import one_line, safe
+from retinue.cli.transcript import StreamedPart, Transcript
 
 _SPINNER = "⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏"
 _FRAMES_PER_SECOND = 8
@@ -34,7 +34,7 @@ def live_lines(
     return above[-room:] + below[:rows]
 
 
-def _streamed(part: Streamed, spinner: str, width: int) -> list[Line]:
+def _streamed(part: StreamedPart, spinner: str, width: int) -> list[Line]:
     if part.kind == "call":
         return [("class:notice", f"{spinner} {one_line(part.name, width - 4)}")]
     text = safe(part.rest).strip("\n")

@@ -17,15 +17,15 @@ from prompt_toolkit.patch_stdout import patch_stdout
 from prompt_toolkit.styles import Style
 from rich.console import Console
 
-from retinue.cli.chat.answering import decidable, how_to_decide
-from retinue.cli.chat.completion import ChatCompleter
-from retinue.cli.chat.live import live_lines
-from retinue.cli.chat.session import Session
-from retinue.cli.following import follow
-from retinue.cli.options import data_directory
-from retinue.cli.pieces import Piece
-from retinue.cli.rendering import drawn
+from retinue.cli.agent_follower import follow
+from retinue.cli.chat.chat_session import ChatSession
+from retinue.cli.chat.live_output import live_lines
+from retinue.cli.chat.request_answers import decidable, how_to_decide
+from retinue.cli.chat.tab_completion import ChatCompleter
+from retinue.cli.piece_renderer import drawn
+from retinue.cli.shared_options import data_directory
 from retinue.cli.transcript import Transcript
+from retinue.cli.transcript_pieces import Piece
 from retinue.clock import SystemClock
 from retinue.errors import RetinueError
 from retinue.text import clean_text
@@ -46,7 +46,7 @@ _ROWS_BELOW = 6  # the prompt, the toolbar and some room to type
 class TerminalChat:
     """One person at one terminal."""
 
-    def __init__(self, session: Session, project: Path) -> None:
+    def __init__(self, session: ChatSession, project: Path) -> None:
         self._session = session
         self._clock = SystemClock()
         self._transcript = Transcript()
@@ -86,7 +86,7 @@ class TerminalChat:
 
     async def _converse(self) -> bool:
         """Hold one conversation; true when another one follows it."""
-        self._transcript = Transcript(decided=self._session.answering.decided)
+        self._transcript = Transcript(decided=self._session.answers.decided)
         self._is_going_on = False
         await self._introduce()
         following = asyncio.create_task(self._follow())

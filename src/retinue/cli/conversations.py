@@ -3,8 +3,8 @@
 import getpass
 from collections.abc import Sequence
 
+from retinue.cli.agent_lookup import find_agent
 from retinue.cli.client import Client
-from retinue.cli.references import find_agent
 from retinue.errors import NotFoundError, UsageError
 from retinue.events import AgentView
 from retinue.ids import new_id
@@ -25,14 +25,14 @@ async def find_target(client: Client, target: str) -> AgentView:
     """Find what `send` means: a definition's conversation here, or else an agent."""
     known = (await client.definitions()).definitions
     if any(definition.name == target for definition in known):
-        return await last_place(client, target)
+        return await last_conversation(client, target)
     try:
         return await find_agent(client, target)
     except NotFoundError as error:
         raise NotFoundError(unknown_target(target, known)) from error
 
 
-async def last_place(client: Client, definition: str) -> AgentView:
+async def last_conversation(client: Client, definition: str) -> AgentView:
     """Go on with the definition's last conversation in this terminal, or begin the first."""
     user = terminal_user()
     page = await client.agents(definition=definition, kind="user", limit=_PAGE)
@@ -48,7 +48,7 @@ async def last_place(client: Client, definition: str) -> AgentView:
     return await client.open_conversation(definition, _place(definition, user))
 
 
-async def new_place(client: Client, definition: str) -> AgentView:
+async def new_conversation(client: Client, definition: str) -> AgentView:
     place = _place(new_id(f"{definition}-"), terminal_user())
     return await client.open_conversation(definition, place)
 

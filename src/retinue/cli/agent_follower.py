@@ -3,8 +3,8 @@
 from collections.abc import AsyncIterator, Sequence
 
 from retinue.cli.client import Client
-from retinue.cli.pieces import Piece
 from retinue.cli.transcript import Transcript
+from retinue.cli.transcript_pieces import Piece
 from retinue.errors import NotFoundError
 from retinue.events import AgentEvent, Event, HelloEvent, ItemEvent, RequestEvent, ResyncEvent
 from retinue.records import AnyRecord, UserRecord

@@ -4,14 +4,14 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from retinue.cli.chat.answering import Answering
+from retinue.cli.agent_lookup import find_agent
+from retinue.cli.chat.request_answers import RequestAnswers
 from retinue.cli.client import Client
-from retinue.cli.life import life_of
-from retinue.cli.pieces import Piece, PieceKind
-from retinue.cli.places import chosen_definition, last_place, new_place
-from retinue.cli.printing import one_line
-from retinue.cli.references import find_agent
-from retinue.cli.wording import plural, size
+from retinue.cli.conversations import chosen_definition, last_conversation, new_conversation
+from retinue.cli.message_timeline import timeline_of
+from retinue.cli.output import one_line
+from retinue.cli.phrases import plural, size
+from retinue.cli.transcript_pieces import Piece, PieceKind
 from retinue.clock import SystemClock
 from retinue.errors import RetinueError, UsageError
 from retinue.events import AgentView, RequestView
@@ -55,7 +55,7 @@ def _reaction(kind: PieceKind, *lines: str) -> Reaction:
 
 
 @dataclass(slots=True, kw_only=True)
-class Session:
+class ChatSession:
     """The conversation that goes on, and the ones that it could switch to."""
 
     client: Client
@@ -66,25 +66,25 @@ class Session:
     last_message: str | None = None
     asking: list[RequestView] = field(default_factory=list[RequestView])  # pending, of this agent
     came_from: dict[str, str] = field(default_factory=dict[str, str])  # who switched the person
-    answering: Answering = field(default_factory=Answering)
+    answers: RequestAnswers = field(default_factory=RequestAnswers)
 
     @classmethod
     async def begin(
         cls, client: Client, *, definition: str | None, agent: str | None, is_new: bool
-    ) -> "Session":
+    ) -> "ChatSession":
         """Find the conversation to hold."""
         known = (await client.definitions()).definitions
         if agent is not None:
             found = await find_agent(client, agent)
         else:
             name = chosen_definition(known, definition)
-            found = await (new_place if is_new else last_place)(client, name)
+            found = await (new_conversation if is_new else last_conversation)(client, name)
         return cls(client=client, agent=found, definitions=known)
 
     @property
     def asked(self) -> RequestView | None:
         """What the next line may decide."""
-        return self.answering.current(self.asking)
+        return self.answers.current(self.asking)
 
     @property
     def model(self) -> str:
@@ -105,7 +105,7 @@ class Session:
                 return await self._command(name.strip(), argument.strip())
             return await self._say(line[1:] if line.startswith("//") else line)
         except (RetinueError, OSError) as error:
-            from retinue.cli.failures import describe
+            from retinue.cli.error_report import describe
 
             return _reaction("problem", describe(error)[1])
 
@@ -116,7 +116,7 @@ class Session:
         if not text.strip():
             return Reaction()
         request = self.asked
-        said = await self.answering.take(self.client, request, text) if request else None
+        said = await self.answers.take(self.client, request, text) if request else None
         if said is not None:
             return _reaction("notice", said)
         sent = await self.client.post(self.agent.id, text, files=self.attachments)
@@ -174,14 +174,14 @@ class Session:
         request = self.asked
         if request is None:
             return _reaction("notice", "Nothing waits for a decision here.")
-        said = await self.answering.decide(self.client, request, is_allowed=is_allowed, note=note)
+        said = await self.answers.decide(self.client, request, is_allowed=is_allowed, note=note)
         return _reaction("notice", said)
 
     async def _later(self, argument: str) -> Reaction:
         del argument
         request = self.asked
         if request is not None:
-            self.answering.put_off.add(request.id)
+            self.answers.put_off.add(request.id)
         return _reaction("notice", "It stays open: `retinue permissions` lists it.")
 
     async def _quit(self, argument: str) -> Reaction:
@@ -225,11 +225,11 @@ class Session:
             return _reaction("notice", "Nothing was sent from here yet: /why MESSAGE")
         agent_id = None if argument else self.agent.id
         message = await self.client.message(message_id, agent_id=agent_id)
-        return _reaction("notice", *life_of(message, SystemClock().now()))
+        return _reaction("notice", *timeline_of(message, SystemClock().now()))
 
     async def _new(self, argument: str) -> Reaction:
         name = chosen_definition(self.definitions, argument or self.agent.definition)
-        self.agent = await new_place(self.client, name)
+        self.agent = await new_conversation(self.client, name)
         return self._switched()
 
     async def _switch(self, argument: str) -> Reaction:
@@ -259,7 +259,7 @@ class Session:
 
     async def _other(self, reference: str) -> AgentView:
         if any(definition.name == reference for definition in self.definitions):
-            return await last_place(self.client, reference)
+            return await last_conversation(self.client, reference)
         return await find_agent(self.client, reference)
 
     def _switched(self) -> Reaction:

@@ -8,7 +8,7 @@ import msgspec
 from retinue.cli.client import Client
 from retinue.cli.definitions import problem_text
 from retinue.cli.doctor.finding import Finding, fail, ok, warn
-from retinue.cli.wording import plural, size
+from retinue.cli.phrases import plural, size
 from retinue.errors import StoreError
 from retinue.events import AgentView
 from retinue.records import decode_record

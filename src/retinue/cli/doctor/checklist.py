@@ -1,18 +1,65 @@
-"""All checks in order; one that cannot be made says why and the others go on."""
+"""`retinue doctor`: runs all checks in order and prints what they found.
 
+A check that cannot run says why, and the others go on.
+"""
+
+import asyncio
 from collections.abc import Mapping
 from pathlib import Path
+from typing import Annotated
 
-from retinue.cli.connection import connected, find_server, require_project
+import typer
+
 from retinue.cli.doctor.finding import Finding, fail, ok, warn
-from retinue.cli.doctor.machine import disk, permissions, sandbox, web_app
-from retinue.cli.doctor.models import models
-from retinue.cli.doctor.packages import packages
-from retinue.cli.doctor.stored import definitions, mirror, store, variables
-from retinue.cli.options import environment
+from retinue.cli.doctor.machine_checks import disk, permissions, sandbox, web_app
+from retinue.cli.doctor.model_checks import models
+from retinue.cli.doctor.package_checks import packages
+from retinue.cli.doctor.store_checks import definitions, mirror, store, variables
+from retinue.cli.output import console, print_json, safe, say, styled
+from retinue.cli.phrases import plural
+from retinue.cli.project_connection import connected, find_server, require_project
+from retinue.cli.shared_options import Common, environment
 from retinue.errors import RetinueError, StoreDamagedError
 from retinue.settings import Settings, load_settings
 from retinue.settings.secrets import Template
+
+
+def doctor(
+    common: Common,
+    online: Annotated[
+        bool, typer.Option("--online", help="Really call each model; costs a few tokens.")
+    ] = False,
+) -> int:
+    """Check settings, secrets, models, tools, disk and store; exits 1 when something fails."""
+    from retinue.cli.logs import keep_quiet
+
+    keep_quiet()
+    findings = asyncio.run(examine(common.project, is_online=online))
+    failed = sum(finding.state == "fail" for finding in findings)
+    if common.is_json:
+        print_json({"ok": not failed, "findings": findings})
+    else:
+        _print(findings, failed)
+    return 1 if failed else 0
+
+
+def _print(findings: list[Finding], failed: int) -> None:
+    from rich.text import Text
+
+    screen = console()
+    for finding in findings:
+        line = styled(finding.state)
+        line.pad_right(6 - len(finding.state))
+        line.append(f"{finding.check:<12} ", style="bold").append(safe(finding.text), style="none")
+        screen.print(line)
+        if finding.advice:
+            screen.print(Text(f"      → {safe(finding.advice)}", style="dim"))
+    warned = sum(finding.state == "warn" for finding in findings)
+    say()
+    if failed:
+        say(f"{plural(failed, 'failure')}, {plural(warned, 'warning')}.")
+    else:
+        say(f"All well, {plural(warned, 'warning')}." if warned else "All well.")
 
 
 async def examine(project: Path, *, is_online: bool) -> list[Finding]:

@@ -31,7 +31,7 @@ def say(text: str = "") -> None:
     sys.stdout.write(safe(text) + "\n")
 
 
-def tell(text: str) -> None:
+def print_note(text: str) -> None:
     """Say something beside the result, so that a pipe does not get it."""
     sys.stderr.write(safe(text) + "\n")
 

@@ -5,8 +5,8 @@ from collections.abc import Iterable
 from prompt_toolkit.completion import CompleteEvent, Completer, Completion, PathCompleter
 from prompt_toolkit.document import Document
 
-from retinue.cli.chat.session import COMMANDS, Session
-from retinue.cli.printing import one_line
+from retinue.cli.chat.chat_session import COMMANDS, ChatSession
+from retinue.cli.output import one_line
 
 _SHORT_ID = 8
 
@@ -14,7 +14,7 @@ _SHORT_ID = 8
 class ChatCompleter(Completer):
     """Offers what can stand where the cursor is; plain text is left alone."""
 
-    def __init__(self, session: Session) -> None:
+    def __init__(self, session: ChatSession) -> None:
         self._session = session
         self._paths = PathCompleter(expanduser=True)
 

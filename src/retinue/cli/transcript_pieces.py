@@ -6,8 +6,8 @@ from datetime import datetime
 from typing import Literal
 
 from retinue.agents.context_line import seen_text
-from retinue.cli.cards import card, settled_line
-from retinue.cli.wording import arguments_line, milliseconds, plural
+from retinue.cli.phrases import arguments_line, milliseconds, plural
+from retinue.cli.request_text import card, settled_line
 from retinue.clock import SystemClock
 from retinue.events import RequestView
 from retinue.records import (

@@ -3,7 +3,7 @@
 from collections.abc import AsyncIterator, Sequence
 
 from retinue.cli.client import Client
-from retinue.cli.printing import one_line
+from retinue.cli.output import one_line
 from retinue.errors import NotFoundError, UsageError
 from retinue.events import AgentView
 from retinue.ids import is_agent_id
@@ -12,6 +12,7 @@ SHORTEST_PREFIX = 4
 _PAGE = 200
 _SCANNED = 10_000  # most recently active first; beyond this an id has to be given whole
 _SHOWN = 8
+_LONGEST = 200  # of names that the engine can look up
 
 
 async def find_agent(client: Client, reference: str) -> AgentView:
@@ -22,7 +23,7 @@ async def find_agent(client: Client, reference: str) -> AgentView:
     found = await _named(client, wanted)
     if not found and len(wanted) >= SHORTEST_PREFIX and wanted.isalnum():
         found = [agent async for agent in _all(client) if agent.id.startswith(wanted.lower())]
-    if not found and wanted:
+    if not found and 0 < len(wanted) <= _LONGEST:
         found = (await client.agents(definition=wanted, limit=_PAGE)).agents
     if len(found) == 1:
         return found[0]
@@ -36,7 +37,7 @@ async def find_agent(client: Client, reference: str) -> AgentView:
 
 async def _named(client: Client, name: str) -> Sequence[AgentView]:
     """Agents of this name without case; a spelling that fits exactly wins."""
-    if not name:
+    if not 0 < len(name) <= _LONGEST:
         return []
     page = await client.agents(query=name, limit=_PAGE)
     alike = [a for a in page.agents if a.name and a.name.casefold() == name.casefold()]

@@ -3,8 +3,8 @@
 from datetime import datetime
 
 from retinue.agents.context_line import seen_text
-from retinue.cli.printing import one_line
-from retinue.cli.wording import ago, lasting, moment, plural
+from retinue.cli.output import one_line
+from retinue.cli.phrases import ago, lasting, moment, plural
 from retinue.events import WaitView
 from retinue.server.wire import MessageAnswer
 
@@ -18,7 +18,7 @@ _ENDINGS = {
 }
 
 
-def life_of(message: MessageAnswer, now: datetime, *, is_working: bool = True) -> list[str]:
+def timeline_of(message: MessageAnswer, now: datetime, *, is_working: bool = True) -> list[str]:
     """Tell when it came, where it is, how it ended and with what words.
 
     Where no engine is working, nothing happens now, whatever the store holds.

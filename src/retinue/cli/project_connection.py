@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 from msgspec import Struct
 
-from retinue.cli.options import data_directory, environment
+from retinue.cli.shared_options import data_directory, environment
 from retinue.errors import BusyError, UsageError
 
 if TYPE_CHECKING:
@@ -93,7 +93,11 @@ async def _open(project: Path, *, is_working: bool) -> "Client":
     app = await open_app(project, environment(), starts=is_working)
     token = secrets.token_urlsafe()
     options = ServerOptions.of(app.settings, is_in_process=True)
-    web = create_app(app.engine, token=token, options=options)
+    try:
+        web = create_app(app.engine, token=token, options=options)
+    except BaseException:
+        await app.close()
+        raise
     return Client(Channel.in_process(web, token), app=app, is_working=is_working)
 
 

@@ -6,14 +6,14 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from retinue.cli.chat.live import live_lines
-from retinue.cli.failures import describe
-from retinue.cli.life import life_of
+from retinue.cli.chat.live_output import live_lines
+from retinue.cli.error_report import describe
 from retinue.cli.logs import HumanFormatter, JsonFormatter
 from retinue.cli.main import COMMANDS, load, overview, split_command
-from retinue.cli.printing import one_line, safe
-from retinue.cli.transcript import RunningTool, Streamed, Transcript
-from retinue.cli.wording import ago, arguments_line, descriptor_line, lasting, size
+from retinue.cli.message_timeline import timeline_of
+from retinue.cli.output import one_line, safe
+from retinue.cli.phrases import ago, arguments_line, descriptor_line, lasting, size
+from retinue.cli.transcript import RunningTool, StreamedPart, Transcript
 from retinue.errors import DefinitionError, UsageError
 from retinue.events import ItemView, WaitView
 from retinue.server.wire import MessageAnswer
@@ -111,37 +111,39 @@ def message(fate: str, **fields: object) -> MessageAnswer:
 
 
 def test_the_life_of_a_queued_message_tells_its_place() -> None:
-    lines = "\n".join(life_of(message("queued", position=2), NOW))
+    lines = "\n".join(timeline_of(message("queued", position=2), NOW))
     assert "queued, with 2 messages before it" in lines
     assert "from user local through terminal, number 3 in the inbox (now)" in lines
 
 
 def test_the_life_of_a_message_that_a_stopped_server_left_says_that_nobody_works_on_it() -> None:
-    lines = "\n".join(life_of(message("running"), NOW, is_working=False))
+    lines = "\n".join(timeline_of(message("running"), NOW, is_working=False))
     assert "no server runs" in lines and "goes on when one starts" in lines
 
 
 def test_the_life_of_a_retried_message_tells_the_next_try() -> None:
-    lines = "\n".join(life_of(message("running", waiting_until=NOW + timedelta(seconds=8)), NOW))
+    lines = "\n".join(
+        timeline_of(message("running", waiting_until=NOW + timedelta(seconds=8)), NOW)
+    )
     assert "the next try is at" in lines
 
 
 def test_the_life_of_a_waiting_message_tells_who_works_on_it_and_how_long() -> None:
     until = NOW + timedelta(minutes=5)
     wait = WaitView(call="c", reason="child", agent_id="a2", item_id="m2", until=until)
-    lines = life_of(message("waiting", reason="child", waits=[wait]), NOW)
+    lines = timeline_of(message("waiting", reason="child", waits=[wait]), NOW)
     assert lines[-1].startswith("now       waiting for agent a2 (message m2) until ")
 
 
 def test_the_life_of_an_answered_message_ends_with_the_answer() -> None:
     ended = NOW + timedelta(seconds=2)
-    lines = life_of(message("answered", ended_at=ended, reply_seq=7, reply="Hi!"), ended)
+    lines = timeline_of(message("answered", ended_at=ended, reply_seq=7, reply="Hi!"), ended)
     assert lines[-2].endswith("answered, in record 7, 2.0 s after it came")
     assert lines[-1] == "  “Hi!”"
 
 
 def test_the_life_of_a_failed_message_ends_with_the_reason_once() -> None:
-    lines = life_of(message("failed", ended_at=NOW, reason="no key", reply="no key"), NOW)
+    lines = timeline_of(message("failed", ended_at=NOW, reason="no key", reply="no key"), NOW)
     assert sum("no key" in line for line in lines) == 1
 
 
@@ -165,7 +167,7 @@ def test_a_resting_conversation_shows_nothing_above_the_prompt() -> None:
 
 def test_a_long_stream_shows_its_end_and_fits_the_screen() -> None:
     text = " ".join(f"word{number}" for number in range(200))
-    transcript = Transcript(parts={0: Streamed(kind="text", text=text)})
+    transcript = Transcript(parts={0: StreamedPart(kind="text", text=text)})
     found = lines(transcript, width=30, rows=5)
     assert len(found) == 5
     assert all(len(line) <= 30 for line in found)

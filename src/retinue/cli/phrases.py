@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from datetime import datetime, timedelta
 from typing import Any
 
-from retinue.cli.printing import one_line
+from retinue.cli.output import one_line
 
 _MINUTE, _HOUR, _DAY = 60, 3600, 86400
 _UNITS = ("B", "kB", "MB", "GB", "TB")

@@ -3,9 +3,9 @@
 from collections.abc import Iterator
 from datetime import datetime
 
-from retinue.cli.life import awaited_line
-from retinue.cli.printing import one_line
-from retinue.cli.wording import plural
+from retinue.cli.message_timeline import awaited_line
+from retinue.cli.output import one_line
+from retinue.cli.phrases import plural
 from retinue.events import AgentView
 from retinue.server.wire import AgentTree, TreeBranch
 

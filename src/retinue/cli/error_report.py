@@ -58,7 +58,7 @@ def write_error(code: str, message: str, details: Mapping[str, object], *, is_js
             body["details"] = dict(details)
         sys.stderr.write(json.dumps({"error": body}, default=str, ensure_ascii=False) + "\n")
         return
-    from retinue.cli.printing import safe
+    from retinue.cli.output import safe
 
     first, *more = safe(message).strip().split("\n")
     lines = [f"retinue: {first}", *(f"  {line}" for line in more)]

@@ -5,15 +5,15 @@ import contextlib
 import sys
 
 from retinue.agents.fate import FINAL
-from retinue.cli.cards import card
-from retinue.cli.chat.answering import decidable, how_to_decide
-from retinue.cli.chat.session import Session
-from retinue.cli.following import follow
-from retinue.cli.pieces import Piece, note_piece
-from retinue.cli.printing import print_json_line, say, tell
-from retinue.cli.reading import readable_stdin
+from retinue.cli.agent_follower import follow
+from retinue.cli.chat.chat_session import ChatSession
+from retinue.cli.chat.request_answers import decidable, how_to_decide
+from retinue.cli.input import readable_stdin
+from retinue.cli.output import print_json_line, print_note, say
+from retinue.cli.phrases import plural
+from retinue.cli.request_text import card
 from retinue.cli.transcript import Transcript
-from retinue.cli.wording import plural
+from retinue.cli.transcript_pieces import Piece, note_piece
 from retinue.clock import SystemClock
 from retinue.errors import RetinueError
 from retinue.events import RequestView
@@ -24,7 +24,7 @@ _LAST_WORDS = 5  # records that an answer may end with
 _WAIT_SECONDS = 30.0  # of one request; a longer wait is several
 
 
-async def talk(session: Session, *, is_json: bool) -> int:
+async def talk(session: ChatSession, *, is_json: bool) -> int:
     """Answer each line before reading the next; fails when any of them was not answered."""
     return await _PipedChat(session, is_json=is_json).run()
 
@@ -32,7 +32,7 @@ async def talk(session: Session, *, is_json: bool) -> int:
 class _PipedChat:
     """One program at the other end; what the agent asks it, the next line may decide."""
 
-    def __init__(self, session: Session, *, is_json: bool) -> None:
+    def __init__(self, session: ChatSession, *, is_json: bool) -> None:
         self._session = session
         self._is_json = is_json
         self._code = 0
@@ -68,7 +68,7 @@ class _PipedChat:
 
     @property
     def _open(self) -> list[RequestView]:
-        decided = self._session.answering.decided
+        decided = self._session.answers.decided
         return [one for one in self._session.asking if one.id not in decided]
 
     def _anew(self, following: asyncio.Task[None]) -> asyncio.Task[None]:
@@ -77,7 +77,7 @@ class _PipedChat:
 
     async def _follow(self) -> None:
         """Know what is asked, by the agent itself and by those that it waits for."""
-        transcript = Transcript(decided=self._session.answering.decided)
+        transcript = Transcript(decided=self._session.answers.decided)
         with contextlib.suppress(RetinueError):  # whoever waits for an answer hears of it as well
             async for _ in follow(self._session.client, self._session.agent.id, transcript):
                 self._session.asking = decidable(transcript.requests.values())
@@ -119,7 +119,7 @@ class _PipedChat:
         while self._unanswered:
             if self._open and not self._session.client.is_remote:
                 waiting = plural(len(self._unanswered), "message")
-                tell(
+                print_note(
                     f"retinue: {waiting} not answered yet: something waits for your decision. See: "
                     "retinue permissions"
                 )
@@ -158,7 +158,7 @@ class _PipedChat:
         for piece in pieces:
             if piece.kind == "problem":
                 self._code = 1
-                tell(f"retinue: {piece.text}")
+                print_note(f"retinue: {piece.text}")
             elif self._is_json:
                 print_json_line({"notice": piece.text})
             else:
@@ -174,5 +174,5 @@ class _PipedChat:
         elif is_answered:
             say(message.reply)
         else:
-            tell(f"retinue: {message.fate}: {message.reply or message.reason}")
+            print_note(f"retinue: {message.fate}: {message.reply or message.reason}")
         sys.stdout.flush()

@@ -10,7 +10,7 @@ from typing import Annotated, Any
 
 import typer
 
-from retinue.cli.reading import is_text
+from retinue.cli.input import is_text
 
 AgentReference = Annotated[
     str, typer.Argument(metavar="AGENT", help="An id, the beginning of one, or a name.")

@@ -4,9 +4,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from retinue.cli.cards import field_line
 from retinue.cli.client import Client
-from retinue.cli.forms import typed
+from retinue.cli.request_text import field_line, typed
 from retinue.errors import RetinueError, UsageError
 from retinue.events import RequestView
 
@@ -29,7 +28,7 @@ def decidable(requests: Iterable[RequestView]) -> list[RequestView]:
 
 
 @dataclass(slots=True)
-class Answering:
+class RequestAnswers:
     """What was filled in so far of the form that is being answered."""
 
     request_id: str = ""

@@ -4,8 +4,8 @@ import re
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, ClassVar
 
-from retinue.cli.pieces import Piece
-from retinue.cli.printing import one_line, safe
+from retinue.cli.output import one_line, safe
+from retinue.cli.transcript_pieces import Piece
 from retinue.ids import LOCAL_OWNER
 
 if TYPE_CHECKING:
