@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import type { AgentView } from "../src/api/shapes";
+import type { AgentView } from "../src/api/types";
 import { agentTitle, backgroundGroups, grouped, huesOf, matches } from "../src/state/agents";
 import { agent } from "./builders";
 

@@ -6,9 +6,9 @@ import type {
   ItemView,
   KnownRecord,
   RunRecord,
-} from "../src/api/shapes";
+} from "../src/api/types";
 import type { Conversation } from "../src/state/conversation";
-import { type Block, said, withSpeech } from "../src/state/transcript";
+import { type Block, committedPage, withLiveStep } from "../src/state/transcript";
 
 const at = "2026-11-16T08:00:00Z";
 
@@ -62,5 +62,5 @@ export function agent(id: string, more: Partial<AgentView> = {}): AgentView {
 
 /** The whole page of a conversation. */
 export function transcript(conversation: Conversation, showsCleared: boolean): Block[] {
-  return withSpeech(said(conversation, showsCleared), conversation.live);
+  return withLiveStep(committedPage(conversation, showsCleared), conversation.live);
 }

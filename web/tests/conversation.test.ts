@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import type { CommittedEvent, KnownRecord, LiveEvent } from "../src/api/shapes";
+import type { CommittedEvent, KnownRecord, LiveEvent } from "../src/api/types";
 import {
   applyEvent,
   type Conversation,

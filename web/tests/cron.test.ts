@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { cronWords } from "../src/state/cron";
+import { cronDescription } from "../src/state/cron";
 
 test.each([
   ["0 8 * * *", "every day at 08:00"],
@@ -18,7 +18,7 @@ test.each([
   ["0 7 L * *", "on the last day of every month at 07:00"],
   ["0 7 24,25 DEC *", "on days 24 and 25 of December at 07:00"],
 ])("%s is %s", (line, words) => {
-  expect(cronWords(line)).toBe(words);
+  expect(cronDescription(line)).toBe(words);
 });
 
 test.each([
@@ -32,5 +32,5 @@ test.each([
   "x y z a b",
   "0 8 * * FRI-MON",
 ])("%j has no simple words", (line) => {
-  expect(cronWords(line)).toBe("");
+  expect(cronDescription(line)).toBe("");
 });

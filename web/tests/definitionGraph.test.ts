@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import type { DefinitionGraph, GraphDefinition, GraphEntry, GraphPrompt } from "../src/api/shapes";
+import type { DefinitionGraph, GraphDefinition, GraphEntry, GraphPrompt } from "../src/api/types";
 import { keyOf, leaves } from "../src/state/definitionGraph";
 
 function entry(kind: GraphEntry["kind"], name: string, more: Partial<GraphEntry> = {}): GraphEntry {
@@ -24,17 +24,17 @@ const graph: DefinitionGraph = {
 test("a prompt's entries lead to what they name, and a circle ends", () => {
   const desk = prompt("desk", entry("tool", "weigh"), entry("subagent", "team"));
   const found = leaves(graph, desk, "subagent", []);
-  expect(found).toMatchObject([{ definition: { name: "team" }, isCircle: false }]);
+  expect(found).toMatchObject([{ definition: { name: "team" }, isCycle: false }]);
   const [leaf] = found;
   const above = leaf ? [keyOf(leaf.entry)] : [];
-  expect(leaves(graph, desk, "subagent", above)).toMatchObject([{ isCircle: true }]);
+  expect(leaves(graph, desk, "subagent", above)).toMatchObject([{ isCycle: true }]);
   expect(leaves(graph, desk, "tool", above)).toMatchObject([{ isMissing: false }]);
 });
 
 test("a prompt and a definition of one name are two nodes", () => {
   const desk = prompt("desk", entry("prompt", "namer"), entry("handoff", "namer"));
   expect(leaves(graph, desk, "prompt", ["definition:namer"])).toMatchObject([
-    { prompt: { name: "namer" }, isCircle: false, isMissing: false },
+    { prompt: { name: "namer" }, isCycle: false, isMissing: false },
   ]);
   expect(leaves(graph, desk, "handoff", [])).toMatchObject([{ isMissing: true }]);
 });

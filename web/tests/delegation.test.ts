@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import type { ItemView, ToolRecord } from "../src/api/shapes";
+import type { ItemView, ToolRecord } from "../src/api/types";
 import { emptyConversation } from "../src/state/conversation";
 import { delegationOf, queuedBefore, workOn } from "../src/state/delegation";
 import { as, calls, item, result, runEnds, says, transcript, user } from "./builders";

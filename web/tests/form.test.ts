@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { ApiError } from "../src/api/client";
-import type { FormField } from "../src/api/shapes";
+import type { FormField } from "../src/api/types";
 import { initialDraft, readDraft, serverProblems } from "../src/state/form";
 
 const fields: FormField[] = [

@@ -80,8 +80,8 @@ describe("the panels of a window", () => {
     panels.show({ ...LIST });
     panels.select("p1");
     panels.select("p1");
-    panels.talkTo("a1");
-    panels.talkTo("a1");
+    panels.setChatAgent("a1");
+    panels.setChatAgent("a1");
     expect(changed).toHaveBeenCalledTimes(3);
     expect(panels.inventory()).toEqual({
       panels: [LIST, { panelId: "chat", panelType: "chat", binding: { agentId: "a1" } }],
@@ -99,9 +99,9 @@ describe("the panels of a window", () => {
     const changed = vi.fn();
     const panels = new Panels("w1", changed);
     const open = vi.fn(() => "opened" as const);
-    panels.follow("s1", open);
-    panels.follow("s2", () => "offered");
-    panels.follow("s1", open);
+    panels.handleShow("s1", open);
+    panels.handleShow("s2", () => "offered");
+    panels.handleShow("s1", open);
     expect(open).toHaveBeenCalledTimes(1);
     expect(changed).toHaveBeenCalledTimes(3);
     expect(panels.inventory().shown).toEqual([

@@ -1,10 +1,10 @@
 // @vitest-environment jsdom
 
 import { describe, expect, test } from "vitest";
-import { dressCode, GrowingCode, languageOf } from "../src/components/markdown/code";
-import { GrowingText, type MarkdownBlock, parseBlocks } from "../src/components/markdown/parse";
+import { decorateCode, languageOf, StreamingCode } from "../src/components/markdown/code";
+import { type MarkdownBlock, parseBlocks, StreamingText } from "../src/components/markdown/parse";
 import { sanitise } from "../src/components/markdown/sanitise";
-import { GrowingTable } from "../src/components/markdown/table";
+import { StreamingTable } from "../src/components/markdown/table";
 
 function render(markdown: string): HTMLElement {
   const page = document.createElement("div");
@@ -18,7 +18,7 @@ function read({ html, code, earlier }: MarkdownBlock): string {
   if (code) return `${code.language}: ${code.text.trimEnd()}`;
   if (earlier) {
     const node = document.createElement("div");
-    new GrowingTable(node, earlier, html, (part) => sanitise(part));
+    new StreamingTable(node, earlier, html, (part) => sanitise(part));
     return rows(node);
   }
   if (html.startsWith("<table>")) return rows(sanitise(html));
@@ -137,7 +137,7 @@ describe("a friendly text", () => {
     const page = render("| a | b |\n|--:|---|\n| 1 | 2 |\n\n- [x] done\n\n```py\nx = 1\n```");
     expect(page.querySelector(".table-scroll th")?.getAttribute("align")).toBe("right");
     expect(page.querySelector("li.task")?.textContent).toContain("☑");
-    dressCode(page, false);
+    decorateCode(page, false);
     expect(page.querySelector(".code-bar")?.textContent).toContain("py");
     expect(page.querySelector(".code-bar button")?.textContent).toBe("Copy");
   });
@@ -149,7 +149,7 @@ describe("a friendly text", () => {
       "| a | b |\n|---|---|\n| 1 | 2 |\n\n```py\nx = 1\n\ny = 2\n```\n> seven\nlazy\n\n---\n\n<b>eight</b>",
     ].join("");
     for (let step = 1; step < 9; step++) {
-      const growing = new GrowingText();
+      const growing = new StreamingText();
       for (let end = 0; end <= text.length; end += step) {
         const sofar = text.slice(0, end).replace(/\r$/, "");
         expect(growing.blocks(sofar).map(read)).toEqual(parseBlocks(sofar).map(read));
@@ -159,7 +159,7 @@ describe("a friendly text", () => {
 
   test("code that grows is added to, and what is there stays as it is", () => {
     const node = document.createElement("div");
-    const growing = new GrowingCode(node, "py");
+    const growing = new StreamingCode(node, "py");
     const line = "total = add(one, two)\n";
     for (let count = 1; count <= 600; count++) expect(growing.write(line.repeat(count))).toBe(true);
     const code = node.querySelector("code");
@@ -179,7 +179,7 @@ describe("a friendly text", () => {
     endings.push(`\n\n${head}${lines.join("\n")}`);
     for (const ending of endings) {
       const text = `${head}${lines.join("\n")}${ending}`;
-      const growing = new GrowingText();
+      const growing = new StreamingText();
       for (let end = 290; end < text.length + 23; end += 23) {
         const sofar = text.slice(0, end);
         expect(growing.blocks(sofar).map(read)).toEqual(parseBlocks(sofar).map(read));
@@ -189,10 +189,10 @@ describe("a friendly text", () => {
 
   test("a table that grows keeps the rows that it has", () => {
     const node = document.createElement("div");
-    const growing = new GrowingText();
+    const growing = new StreamingText();
     const table = (count: number) => `| a |\n|---|\n${"| same |\n".repeat(count)}`;
     const [first] = growing.blocks(table(16));
-    const drawn = new GrowingTable(node, first?.earlier ?? [], first?.html ?? "", (html) =>
+    const drawn = new StreamingTable(node, first?.earlier ?? [], first?.html ?? "", (html) =>
       sanitise(html),
     );
     const row = node.querySelector("td");
@@ -206,7 +206,7 @@ describe("a friendly text", () => {
   });
 
   test("a list that grows keeps its first points as they are, and counts on", () => {
-    const growing = new GrowingText();
+    const growing = new StreamingText();
     const points = Array.from({ length: 40 }, (_, index) => `${index + 1}. point\n`);
     let last = growing.blocks("");
     for (let count = 1; count <= points.length; count++) {

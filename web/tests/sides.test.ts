@@ -1,8 +1,8 @@
 import { describe, expect, test } from "vitest";
-import type { DefinitionEntry, HandoffRecord, KnownRecord } from "../src/api/shapes";
+import type { DefinitionEntry, HandoffRecord, KnownRecord } from "../src/api/types";
 import { applyEvent, type Conversation, emptyConversation } from "../src/state/conversation";
-import { endWords, isReminder, turnsOf, voiceOf } from "../src/state/sides";
-import { type Block, isBadNews, reportOf, type SystemBlock } from "../src/state/transcript";
+import { endReason, isReminder, sideLabelOf, turnsOf } from "../src/state/sides";
+import { type Block, isFailure, reportOf, type SystemBlock } from "../src/state/transcript";
 import { as, calls, reset, result, runEnds, says, transcript, user } from "./builders";
 
 const A = "side_a";
@@ -14,8 +14,8 @@ function page(records: KnownRecord[], more: Partial<Conversation> = {}): Block[]
 
 const speeches = (blocks: readonly Block[]) =>
   blocks.flatMap((block) =>
-    block.type === "assistant" && block.speech
-      ? [`${block.side} ${block.speech.turn}:${block.speech.steps}`]
+    block.type === "assistant" && block.sideTurn
+      ? [`${block.side} ${block.sideTurn.turn}:${block.sideTurn.steps}`]
       : [],
   );
 
@@ -84,10 +84,10 @@ describe("two sides", () => {
       { name: B, label: "" },
     ];
     const definition = { sides } as unknown as DefinitionEntry;
-    expect(voiceOf(A, definition)).toEqual({ letter: "A", label: "Worker" });
-    expect(voiceOf(B, definition)).toEqual({ letter: "B", label: "Side B" });
-    expect(voiceOf(B, undefined)?.label).toBe("Side B");
-    expect(voiceOf("", definition)).toBeNull();
+    expect(sideLabelOf(A, definition)).toEqual({ letter: "A", label: "Worker" });
+    expect(sideLabelOf(B, definition)).toEqual({ letter: "B", label: "Side B" });
+    expect(sideLabelOf(B, undefined)?.label).toBe("Side B");
+    expect(sideLabelOf("", definition)).toBeNull();
   });
 });
 
@@ -100,8 +100,8 @@ describe("the end of a run", () => {
   });
 
   test("has words for its code, also for one that is not known", () => {
-    expect(endWords("session_fail", "Worker")).toBe("Worker reported a failure");
-    expect(endWords("bad_weather", "Worker")).toBe("bad weather");
+    expect(endReason("session_fail", "Worker")).toBe("Worker reported a failure");
+    expect(endReason("bad_weather", "Worker")).toBe("bad weather");
   });
 });
 
@@ -111,8 +111,8 @@ test("a subagent's report is told apart from words like it", () => {
   expect(reportOf(text)).toEqual({ title: "Failure in", text: "No spade." });
   expect(reportOf("Subagent (reference: x) has reported a failure:\n\n")).toBeNull();
   const notice = { type: "system", origin: kid, text } as SystemBlock;
-  expect(isBadNews(notice)).toBe(true);
-  expect(isBadNews({ ...notice, origin: "system" })).toBe(false);
+  expect(isFailure(notice)).toBe(true);
+  expect(isFailure({ ...notice, origin: "system" })).toBe(false);
 });
 
 test("what was said before a handoff stays the words of who said it", () => {

@@ -1,8 +1,8 @@
 // @vitest-environment jsdom
 
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
-import type { StreamEvent } from "../src/api/shapes";
 import { backoff, EventStream } from "../src/api/stream";
+import type { StreamEvent } from "../src/api/types";
 
 class FakeSocket {
   static all: FakeSocket[] = [];

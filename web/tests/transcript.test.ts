@@ -1,11 +1,11 @@
 import { describe, expect, test } from "vitest";
-import type { ItemView, KnownRecord } from "../src/api/shapes";
+import type { ItemView, KnownRecord } from "../src/api/types";
 import { preview, visible } from "../src/components/toolCall";
 import { type Conversation, emptyConversation } from "../src/state/conversation";
 import {
   type Block,
   clearedBefore,
-  isBadNews,
+  isFailure,
   results,
   type SystemBlock,
   scheduledOf,
@@ -67,9 +67,9 @@ describe("the page", () => {
     const notice = (origin: string, text: string) =>
       page([{ kind: "system", seq: 1, at: "", origin, text }])[0] as SystemBlock;
     const failed = `The background agent "Digger" (${boss}) failed: no spade`;
-    expect(isBadNews(notice(boss, failed))).toBe(true);
-    expect(isBadNews(notice("system", failed))).toBe(false);
-    expect(isBadNews(notice(boss, "I have dug. Nothing failed."))).toBe(false);
+    expect(isFailure(notice(boss, failed))).toBe(true);
+    expect(isFailure(notice("system", failed))).toBe(false);
+    expect(isFailure(notice(boss, "I have dug. Nothing failed."))).toBe(false);
   });
 
   test("begins at the last reset unless asked for more", () => {

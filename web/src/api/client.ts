@@ -1,4 +1,4 @@
-/** The HTTP door: one function for each thing the app asks of the server. */
+/** The HTTP client: one function per API call. */
 
 import type {
   AgentChanges,
@@ -30,9 +30,9 @@ import type {
   VariableList,
   VariablesWanted,
   Verdict,
-} from "./shapes";
+} from "./types";
 
-/** A request that did not do what was asked; `status` 0 means that no server answered. */
+/** A failed request; `status` 0 means that no server answered. */
 export class ApiError extends Error {
   constructor(
     readonly status: number,
@@ -56,7 +56,7 @@ type Body = { json: unknown } | { file: File } | undefined;
 
 const signedOut = new Set<() => void>();
 
-/** Call `listener` whenever the server answers that this browser is not signed in. */
+/** Calls `listener` when the server reports that this browser is not signed in. */
 export function onSignedOut(listener: () => void): void {
   signedOut.add(listener);
 }
@@ -124,18 +124,19 @@ const wantedPath = (agentId: string, requestId: string) =>
 
 const schedulePath = (id: string) => `/api/schedules/${encodeURIComponent(id)}`;
 
-/** Where a file of the agent's tree is served. */
+/** The URL of one of the agent's files. */
 export function fileUrl(agentId: string, path: string): string {
   const parts = path.split("/").filter((part) => part && part !== "." && part !== "..");
   return `${agentPath(agentId)}/files/${parts.map(encodeURIComponent).join("/")}`;
 }
 
 export const api = {
-  signIn: (proof: { code: string } | { token: string }) => json<void>("POST", "/api/login", proof),
+  signIn: (credential: { code: string } | { token: string }) =>
+    json<void>("POST", "/api/login", credential),
   health: () => json<Health>("GET", "/api/health"),
   definitionGraph: (name: string) =>
     json<DefinitionGraph>("GET", `/api/definitions/${encodeURIComponent(name)}/graph`),
-  /** With those that only their package can name: its agents appear here too. */
+  /** Includes definitions that are private to a package, because their agents are shown too. */
   definitions: () => json<DefinitionList>("GET", "/api/definitions?private=true"),
 
   agents: (
@@ -156,7 +157,7 @@ export const api = {
 
   send: (id: string, message: { content: string; attachments?: string[]; key: string }) =>
     json<unknown>("POST", `${agentPath(id)}/messages`, message),
-  /** Take back a message that waits; false when it waits no more. */
+  /** Cancels a queued message; false when it is no longer queued. */
   withdraw: async (id: string, message: string): Promise<boolean> => {
     const response = await request(
       "DELETE",
@@ -181,7 +182,7 @@ export const api = {
   usage: (filter: { by: UsageKey; from?: string | undefined; to?: string }) =>
     json<UsageReport>("GET", `/api/usage${query(filter)}`),
 
-  /** Of the account when no agent is named; only names come back, never values. */
+  /** Account variables when `agentId` is null. The response has names but never values. */
   variables: (agentId: string | null) => json<VariableList>("GET", variablesPath(agentId)),
   setVariable: (agentId: string | null, name: string, value: string) =>
     json<void>("PUT", variablePath(agentId, name), { value }),
@@ -200,11 +201,11 @@ export const api = {
   runSchedule: (id: string) => json<unknown>("POST", `${schedulePath(id)}/run`),
   runsOf: (id: string) => json<RunList>("GET", `${schedulePath(id)}/runs`),
   heartbeat: () => json<HeartbeatView>("GET", "/api/heartbeat"),
-  beat: (task: string) =>
+  runHeartbeatTask: (task: string) =>
     json<{ applied: boolean }>("POST", "/api/heartbeat/run", { tasks: [task] }),
 
   context: (id: string) => json<ContextView>("GET", `${agentPath(id)}/context`),
-  showWindow: (id: string, inventory: object) =>
+  reportWindow: (id: string, inventory: object) =>
     json<unknown>("PUT", `/api/windows/${encodeURIComponent(id)}`, inventory),
 
   reset: (id: string) => json<unknown>("POST", `${agentPath(id)}/reset`),
@@ -220,7 +221,7 @@ export const api = {
   removeFile: async (id: string, path: string): Promise<void> => {
     await request("DELETE", fileUrl(id, path));
   },
-  /** Call an operation of a plugin for oneself; with a key it takes effect once. */
+  /** Calls a plugin operation as the user; a key makes retries take effect once. */
   operate: async <T>(
     plugin: string,
     operation: string,

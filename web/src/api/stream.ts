@@ -1,22 +1,22 @@
-/** The event stream: one WebSocket (or server-sent events where none gets through), resumed by cursor. */
+/** The event stream: a WebSocket with server-sent events as fallback, resumed by cursor. */
 
-import type { StreamEvent } from "./shapes";
+import type { StreamEvent } from "./types";
 
 export type Connection = "connecting" | "open" | "waiting";
 
 export interface StreamHooks {
-  /** Events in order, gathered for one frame. */
+  /** Events in order, batched per animation frame. */
   events(batch: StreamEvent[]): void;
   /** `retryAt` is set while waiting for the next attempt. */
   connection(state: Connection, retryAt: number | null): void;
-  /** Asked after a failed attempt: may this browser still speak to the server? */
+  /** Called after a failed attempt to check that the browser is still signed in. */
   probe(): Promise<"ok" | "unreachable" | "signed-out">;
 }
 
 interface Transport {
   close(): void;
-  /** Where the server listens too. */
-  say?(text: string): void;
+  /** Missing for transports that only receive. */
+  send?(text: string): void;
 }
 
 type Opener = (after: number | null, on: TransportHooks) => Transport;
@@ -39,7 +39,7 @@ const openSocket: Opener = (after, on) => {
   socket.onclose = () => on.lost();
   return {
     close: () => socket.close(),
-    say: (text) => {
+    send: (text) => {
       if (socket.readyState === WebSocket.OPEN) socket.send(text);
     },
   };
@@ -57,12 +57,12 @@ const openEventSource: Opener = (after, on) => {
 };
 
 const FIRST_DELAY_MS = 400;
-const LONGEST_DELAY_MS = 6_000;
+const MAX_DELAY_MS = 6_000;
 const SOCKET_FAILURES_BEFORE_FALLBACK = 3;
 const HIDDEN_PAGE_FLUSH_MS = 120;
 
 export function backoff(attempt: number, random: () => number = Math.random): number {
-  const ceiling = Math.min(LONGEST_DELAY_MS, FIRST_DELAY_MS * 2 ** attempt);
+  const ceiling = Math.min(MAX_DELAY_MS, FIRST_DELAY_MS * 2 ** attempt);
   return Math.round(ceiling * (0.6 + 0.4 * random()));
 }
 
@@ -81,15 +81,15 @@ export class EventStream {
   start(): void {
     if (!this.isStopped) return;
     this.isStopped = false;
-    window.addEventListener("online", this.hurry);
-    document.addEventListener("visibilitychange", this.hurry);
+    window.addEventListener("online", this.reconnectNow);
+    document.addEventListener("visibilitychange", this.reconnectNow);
     this.connect();
   }
 
   stop(): void {
     this.isStopped = true;
-    window.removeEventListener("online", this.hurry);
-    document.removeEventListener("visibilitychange", this.hurry);
+    window.removeEventListener("online", this.reconnectNow);
+    document.removeEventListener("visibilitychange", this.reconnectNow);
     clearTimeout(this.timer);
     this.generation++;
     this.transport?.close();
@@ -98,15 +98,15 @@ export class EventStream {
     this.cursor = null;
   }
 
-  /** Say something to the server; false where it hears nothing, as with server-sent events. */
-  say(message: object): boolean {
-    if (!this.transport?.say) return false;
-    this.transport.say(JSON.stringify(message));
+  /** Sends a message; false when the transport only receives, as with server-sent events. */
+  send(message: object): boolean {
+    if (!this.transport?.send) return false;
+    this.transport.send(JSON.stringify(message));
     return true;
   }
 
-  /** Try again at once instead of at the end of the back-off. */
-  readonly hurry = (): void => {
+  /** Reconnects immediately instead of waiting for the back-off. */
+  readonly reconnectNow = (): void => {
     if (this.isStopped || this.transport || document.hidden) return;
     clearTimeout(this.timer);
     this.attempt = 0;
@@ -116,15 +116,15 @@ export class EventStream {
   private connect(): void {
     const generation = ++this.generation;
     const usesSocket = this.socketFailures < SOCKET_FAILURES_BEFORE_FALLBACK;
-    let hasSpoken = false;
+    let hasReceived = false;
     const isCurrent = () => generation === this.generation && !this.isStopped;
     this.hooks.connection("connecting", null);
     this.transport = (usesSocket ? openSocket : openEventSource)(this.cursor, {
       open: () => {},
       message: (text) => {
         if (!isCurrent()) return;
-        if (!hasSpoken) {
-          hasSpoken = true;
+        if (!hasReceived) {
+          hasReceived = true;
           this.attempt = 0;
           if (usesSocket) this.socketFailures = 0;
           this.hooks.connection("open", null);
@@ -132,20 +132,20 @@ export class EventStream {
         this.receive(JSON.parse(text) as StreamEvent);
       },
       lost: () => {
-        if (isCurrent()) void this.recover(generation, usesSocket && !hasSpoken);
+        if (isCurrent()) void this.recover(generation, usesSocket && !hasReceived);
       },
     });
   }
 
-  private async recover(generation: number, neverSpoke: boolean): Promise<void> {
+  private async recover(generation: number, neverReceived: boolean): Promise<void> {
     this.transport = null;
     const delay = backoff(this.attempt++);
     this.hooks.connection("waiting", Date.now() + delay);
     const answer = await this.hooks.probe();
     if (generation !== this.generation || this.isStopped) return;
     if (answer === "signed-out") return this.stop();
-    // Only a server that answers requests but no socket is behind something that blocks sockets.
-    if (neverSpoke && answer === "ok") this.socketFailures++;
+    // HTTP works but the socket never opened: a proxy probably blocks WebSockets.
+    if (neverReceived && answer === "ok") this.socketFailures++;
     this.timer = setTimeout(() => this.connect(), delay);
   }
 

@@ -1,19 +1,19 @@
-/** What this person keeps beside the conversations, read when it is looked at and followed live. */
+/** The user's lists, notes and views, loaded on first use and kept current by events. */
 
 import { ApiError, api } from "../api/client";
-import type { ArtifactEvent } from "../api/shapes";
-import { freshKey } from "../state/keep";
+import type { ArtifactEvent } from "../api/types";
 import { notices } from "../state/notices.svelte";
 import { panel } from "../state/sidePanel.svelte";
-import { firstOf, type Part } from "./paging";
-import type { Area, Change, Item, ItemList, Note, Row, View } from "./shapes";
+import { newKey } from "../state/storage";
+import { firstOf, type Part } from "./pagination";
+import type { Area, Change, Item, ItemList, Note, Row, View } from "./types";
 
-const MOST_NOTES = 2000;
+const MAX_NOTES = 2000;
 
 type Arguments = Record<string, unknown>;
 
-/** What somebody else did to something that is shown here. */
-export interface News {
+/** A change that an agent made. */
+export interface AgentChange {
   by: string;
   change: string;
   area: Area;
@@ -22,24 +22,24 @@ export interface News {
 class Artifacts {
   lists = $state.raw<readonly ItemList[]>([]);
   notes = $state.raw<readonly Note[]>([]);
-  /** How many notes there are, of which the first are read. */
+  /** The number of notes on the server; only the first are loaded. */
   notesTotal = $state(0);
   views = $state.raw<readonly View[]>([]);
   phase = $state<"loading" | "ready" | "error">("loading");
   problem = $state("");
-  /** The last change of this window, which can be taken back. */
-  lastOwn = $state.raw<{ area: Area; change: string; label: string } | null>(null);
-  /** The last change of an agent, by the id of what it changed. */
-  news = $state.raw<Readonly<Record<string, News>>>({});
-  /** Grows with every change: whoever shows a part reads it again. */
+  /** The last change made in this window, which can be undone. */
+  lastChange = $state.raw<{ area: Area; change: string; label: string } | null>(null);
+  /** The last change by an agent, by artifact ID. */
+  agentChanges = $state.raw<Readonly<Record<string, AgentChange>>>({});
+  /** Increases with every change, so that views reload. */
   changes = $state(0);
 
-  /** Keys of changes of which nobody knows whether they happened: tried again, they happen once. */
-  private readonly unsure = new Map<string, string>();
+  /** Keys of changes whose outcome is unknown; a retry reuses the key and takes effect once. */
+  private readonly uncertain = new Map<string, string>();
   private timer: ReturnType<typeof setTimeout> | undefined;
 
   constructor() {
-    panel.listen((event) => this.heard(event));
+    panel.subscribe((event) => this.receive(event));
     void this.read();
   }
 
@@ -68,12 +68,12 @@ class Artifacts {
     operation: string,
     name: string,
     more: Arguments = {},
-    most = MOST_NOTES,
+    most = MAX_NOTES,
   ): Promise<Part<T>> {
-    return firstOf<T>((page) => this.ask(area, operation, { ...more, ...page }), name, most);
+    return firstOf<T>((page) => this.call(area, operation, { ...more, ...page }), name, most);
   }
 
-  ask<T>(area: Area, operation: string, given: Arguments): Promise<T> {
+  call<T>(area: Area, operation: string, given: Arguments): Promise<T> {
     return api.operate<T>(area, operation, given);
   }
 
@@ -81,21 +81,21 @@ class Artifacts {
     return this.all<Item>("lists", "items-list", "items", { list, query }, most);
   }
 
-  found(query: string, most: number): Promise<Part<Row>> {
+  query(query: string, most: number): Promise<Part<Row>> {
     return this.all<Row>("views", "query", "found", { query }, most);
   }
 
   async note(id: string): Promise<Note> {
-    return (await this.ask<{ note: Note }>("notes", "read", { note: id })).note;
+    return (await this.call<{ note: Note }>("notes", "read", { note: id })).note;
   }
 
   async history(area: Area, about: string): Promise<Change[]> {
     const name = { lists: "list", notes: "note", views: "view" }[area];
-    const { changes } = await this.ask<{ changes: Change[] }>(area, "history", { [name]: about });
+    const { changes } = await this.call<{ changes: Change[] }>(area, "history", { [name]: about });
     return changes;
   }
 
-  /** Change something; whether it happened. A complaint is told unless the caller takes it. */
+  /** Makes a change; returns null and shows a notice if it fails. */
   async change<T = unknown>(
     area: Area,
     operation: string,
@@ -103,44 +103,46 @@ class Artifacts {
     label: string,
   ): Promise<T | null> {
     const same = JSON.stringify([area, operation, given]);
-    const key = this.unsure.get(same) ?? freshKey();
-    this.unsure.delete(same);
+    const key = this.uncertain.get(same) ?? newKey();
+    this.uncertain.delete(same);
     try {
       const result = await api.operate<T & { change: string }>(area, operation, given, key);
-      this.lastOwn = { area, change: result.change, label };
+      this.lastChange = { area, change: result.change, label };
       await this.read();
       return result;
     } catch (error) {
-      if (error instanceof ApiError && error.isUnreachable) this.unsure.set(same, key);
+      if (error instanceof ApiError && error.isUnreachable) this.uncertain.set(same, key);
       notices.fail("Couldn’t save the change.", error);
       return null;
     }
   }
 
   async undo(area: Area, change: string): Promise<void> {
-    this.lastOwn = null;
+    this.lastChange = null;
     const result = await this.change(area, "undo", { change }, "");
-    if (result) this.lastOwn = null;
-    this.forget(change);
+    if (result) this.lastChange = null;
+    this.dismiss(change);
   }
 
-  /** What an agent did has been seen. */
-  forget(change: string): void {
-    const rest = Object.entries(this.news).filter(([, news]) => news.change !== change);
-    this.news = Object.fromEntries(rest);
+  /** Removes the mark of an agent's change. */
+  dismiss(change: string): void {
+    const rest = Object.entries(this.agentChanges).filter(
+      ([, agentChange]) => agentChange.change !== change,
+    );
+    this.agentChanges = Object.fromEntries(rest);
   }
 
-  private heard(event: ArtifactEvent | null): void {
+  private receive(event: ArtifactEvent | null): void {
     if (event?.by) {
       const area: Area =
         event.kind === "note" ? "notes" : event.kind === "view" ? "views" : "lists";
-      const news = { by: event.by, change: event.change, area };
-      this.news = { ...this.news, [event.id]: news };
+      const agentChange = { by: event.by, change: event.change, area };
+      this.agentChanges = { ...this.agentChanges, [event.id]: agentChange };
     }
     this.readSoon();
   }
 
-  /** Several changes at once are read once. */
+  /** Reloads once for several changes in quick succession. */
   private readSoon(): void {
     clearTimeout(this.timer);
     this.timer = setTimeout(() => void this.read(), 60);

@@ -1,6 +1,6 @@
-/** Fields of a list's own: how their values are written and shown. */
+/** Input and display of a list's custom fields. */
 
-import type { CustomField, FieldType, FieldValue } from "./shapes";
+import type { CustomField, FieldType, FieldValue } from "./types";
 
 export const INPUT_TYPES: Record<FieldType, string> = {
   text: "text",
@@ -12,7 +12,7 @@ export const INPUT_TYPES: Record<FieldType, string> = {
   checkbox: "checkbox",
 };
 
-export const TYPE_WORDS: Record<FieldType, string> = {
+export const TYPE_LABELS: Record<FieldType, string> = {
   text: "Text",
   number: "Number",
   date: "Date",
@@ -27,14 +27,14 @@ export function shownValue(field: CustomField, value: FieldValue): string {
   return String(value);
 }
 
-/** What was written in a field, as the operation takes it; null takes the value away. */
+/** The input as the operation expects it; null removes the value. */
 export function writtenValue(field: CustomField, text: string): FieldValue | null {
   if (text === "") return null;
   if (field.type === "number") return Number(text);
   return text;
 }
 
-/** Tags as people write them: apart by commas or spaces, with or without a mark. */
+/** Parses tags separated by commas or spaces, with or without `#`. */
 export function tagsOf(text: string): string[] {
   return text
     .split(/[\s,]+/)

@@ -1,6 +1,6 @@
-/** What can be done with a conversation, wherever its menu opens. */
+/** The actions of a conversation, for all menus. */
 
-import type { AgentView } from "../api/shapes";
+import type { AgentView } from "../api/types";
 import { agentTitle } from "../state/agents";
 import { app } from "../state/app.svelte";
 import { confirmation } from "../state/confirm.svelte";
@@ -14,12 +14,12 @@ import {
 } from "../state/route.svelte";
 import type { MenuItem } from "./Menu.svelte";
 
-const NAMED = 6;
+const MAX_NAMES = 6;
 
 export function agentMenu(agent: AgentView, rename: () => void): MenuItem[] {
   const isPinned = Boolean(agent.pinnedAt);
   const isEnded = agent.status === "terminated";
-  const living: MenuItem[] = [
+  const liveActions: MenuItem[] = [
     { label: "Clear", icon: "eraser", act: () => void clear(agent) },
     { label: "End", icon: "stop", act: () => void end(agent) },
   ];
@@ -38,7 +38,7 @@ export function agentMenu(agent: AgentView, rename: () => void): MenuItem[] {
       icon: "pin",
       act: () => void app.pin(agent.id, !isPinned),
     },
-    ...(isEnded ? [] : living),
+    ...(isEnded ? [] : liveActions),
     { label: "Delete", icon: "trash", isDanger: true, act: () => void remove(agent) },
   ];
 }
@@ -52,11 +52,13 @@ async function clear(agent: AgentView): Promise<void> {
   if (isAgreed) await app.clear(agent.id);
 }
 
-/** End an agent for good, after naming everybody that ends with it. */
+/** Ends an agent after listing the subagents that end with it. */
 export async function end(agent: AgentView): Promise<void> {
   const children = await app.childrenOf(agent.id);
-  const names = children.slice(0, NAMED).map((child) => `“${agentTitle(child, app.definitions)}”`);
-  if (children.length > NAMED) names.push(plural(children.length - NAMED, "other"));
+  const names = children
+    .slice(0, MAX_NAMES)
+    .map((child) => `“${agentTitle(child, app.definitions)}”`);
+  if (children.length > MAX_NAMES) names.push(plural(children.length - MAX_NAMES, "other"));
   const isAgreed = await confirmation.ask({
     title: `End “${agentTitle(agent, app.definitions)}”?`,
     text: [

@@ -1,62 +1,62 @@
-/** How a tool call stands, in one word and where it needs it, a sentence. */
+/** The state of a tool call: a label and, where needed, an explanation. */
 
-import type { RequestView, ToolRecord, ToolStatus, WaitView } from "../api/shapes";
-import { isForPeople } from "../state/agents";
+import type { RequestView, ToolRecord, ToolStatus, WaitView } from "../api/types";
+import { needsUser } from "../state/agents";
 import type { LiveTool } from "../state/conversation";
 import type { IconName } from "./Icon.svelte";
 
 export interface CallState {
   tone: "quiet" | "busy" | "good" | "bad" | "doubt";
   icon: IconName;
-  word: string;
+  label: string;
   explanation: string;
 }
 
-const ENDED: Record<ToolStatus, CallState> = {
-  ok: { tone: "good", icon: "check", word: "", explanation: "" },
-  error: { tone: "bad", icon: "alert", word: "Failed", explanation: "" },
+const RESULT_STATES: Record<ToolStatus, CallState> = {
+  ok: { tone: "good", icon: "check", label: "", explanation: "" },
+  error: { tone: "bad", icon: "alert", label: "Failed", explanation: "" },
   refused: {
     tone: "bad",
     icon: "ban",
-    word: "Refused",
+    label: "Refused",
     explanation: "This agent isn’t allowed to make this call, so it was not run.",
   },
   cancelled: {
     tone: "quiet",
     icon: "stop",
-    word: "Cancelled",
+    label: "Cancelled",
     explanation: "Stopped before it finished.",
   },
   interrupted: {
     tone: "doubt",
     icon: "stop",
-    word: "Interrupted",
+    label: "Interrupted",
     explanation: "Interrupted before it finished. There is no result.",
   },
   unknown: {
     tone: "doubt",
     icon: "question",
-    word: "Outcome unknown",
+    label: "Outcome unknown",
     explanation:
       "The server stopped during this call, so it is unknown whether it took effect. It was not repeated because running it twice could cause harm. The agent has been informed and decides how to continue.",
   },
   pending: {
     tone: "quiet",
     icon: "clock",
-    word: "Awaiting decision",
+    label: "Awaiting decision",
     explanation:
       "The agent continued without a result. The result will arrive as a separate message.",
   },
   skipped: {
     tone: "quiet",
     icon: "skip",
-    word: "Skipped",
+    label: "Skipped",
     explanation: "An earlier call ended the turn, so this one was not run.",
   },
   erased: {
     tone: "quiet",
     icon: "eraser",
-    word: "Removed",
+    label: "Removed",
     explanation: "A hook removed this call from the agent’s context after it ran.",
   },
 };
@@ -66,20 +66,20 @@ interface Call {
   result: ToolRecord | undefined;
   live: LiveTool | undefined;
   wait: WaitView | undefined;
-  /** What the owner was asked because of it. */
+  /** The request to the owner that this call caused. */
   request?: RequestView | undefined;
   isAgentRunning: boolean;
-  /** The agent works, and of its calls this is the first without a result. */
+  /** True for the first call without a result while the agent is running. */
   isNext?: boolean;
 }
 
-/** A call whose subagent needs values: it failed then, and the subagent begins with the values. */
-const WANTING: Partial<Record<RequestView["status"], CallState>> = {
-  pending: { tone: "doubt", icon: "question", word: "Waiting for you", explanation: "" },
+/** Calls whose subagent lacks variables: the call failed, and the subagent starts when they are set. */
+const VARIABLE_STATES: Partial<Record<RequestView["status"], CallState>> = {
+  pending: { tone: "doubt", icon: "question", label: "Waiting for you", explanation: "" },
   answered: {
     tone: "good",
     icon: "check",
-    word: "Started later",
+    label: "Started later",
     explanation: "The subagent started once it had its values. Its result arrives as a message.",
   },
 };
@@ -93,25 +93,25 @@ export function callState({
   isAgentRunning,
   isNext,
 }: Call): CallState {
-  const wanting = request?.kind === "variables" ? WANTING[request.status] : undefined;
+  const wanting = request?.kind === "variables" ? VARIABLE_STATES[request.status] : undefined;
   if (wanting) return wanting;
-  if (result) return ENDED[result.status] ?? ENDED.unknown;
-  const quiet: CallState = { tone: "quiet", icon: "tool", word: "", explanation: "" };
+  if (result) return RESULT_STATES[result.status] ?? RESULT_STATES.unknown;
+  const quiet: CallState = { tone: "quiet", icon: "tool", label: "", explanation: "" };
   if (wait?.reason === "child") return { ...quiet, tone: "busy", icon: "spin" };
-  if (wait && isForPeople(wait.reason)) {
-    return { ...quiet, tone: "doubt", icon: "question", word: "Waiting for you" };
+  if (wait && needsUser(wait.reason)) {
+    return { ...quiet, tone: "doubt", icon: "question", label: "Waiting for you" };
   }
-  if (wait) return { ...quiet, tone: "doubt", icon: "clock", word: "Waiting" };
-  if (!id) return { ...quiet, tone: "busy", icon: "pencil", word: "Preparing" };
-  if (live || isNext) return { ...quiet, tone: "busy", icon: "spin", word: "Running" };
+  if (wait) return { ...quiet, tone: "doubt", icon: "clock", label: "Waiting" };
+  if (!id) return { ...quiet, tone: "busy", icon: "pencil", label: "Preparing" };
+  if (live || isNext) return { ...quiet, tone: "busy", icon: "spin", label: "Running" };
   return isAgentRunning
-    ? { ...quiet, icon: "clock", word: "Queued" }
-    : { ...quiet, word: "No result" };
+    ? { ...quiet, icon: "clock", label: "Queued" }
+    : { ...quiet, label: "No result" };
 }
 
 type Arguments = Record<string, unknown>;
 
-/** The arguments in a line; of a question to the owner, what is asked. */
+/** The arguments in one line; for `ask_user`, the question. */
 export function preview(tool: string, args: Arguments | null, raw: string): string {
   if (!args) return visible(raw.slice(0, 200));
   if (tool === "ask_user") return brief(question(args));
@@ -136,7 +136,7 @@ function brief(value: unknown): string {
 
 const HIDDEN = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu;
 
-/** A text in which nothing hides and nothing moves what is beside it; lines and tabs stay. */
+/** Writes out control and format characters except line breaks and tabs. */
 export function visible(text: string): string {
   return text.replace(HIDDEN, (character) => {
     if (character === "\n" || character === "\t") return character;
@@ -145,7 +145,7 @@ export function visible(text: string): string {
   });
 }
 
-/** JSON with indentation; other text as it is. */
+/** Indented JSON; other text is unchanged. */
 export function pretty(value: unknown): string {
   if (typeof value !== "string") return JSON.stringify(value, null, 2);
   const start = value.trimStart()[0];

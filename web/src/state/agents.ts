@@ -1,17 +1,17 @@
-/** The list of conversations: order, groups, names. */
+/** Order, groups and titles of the conversation list. */
 
-import type { AgentView, DefinitionEntry } from "../api/shapes";
+import type { AgentView, DefinitionEntry } from "../api/types";
 import { visibleText } from "./transcript";
 
 export interface Group {
   key: string;
   title: string;
-  /** The definition that the group is about; null for the pinned and for kinds of background work. */
+  /** The definition of the group; null for pinned and background groups. */
   definition: string | null;
   agents: AgentView[];
 }
 
-/** When the person last did something here: rows move only by their own doing. */
+/** The last user activity: agents do not reorder the list. */
 function touched(agent: AgentView): string {
   return agent.lastUserActivityAt ?? agent.createdAt;
 }
@@ -28,7 +28,7 @@ export function isUntouched(agent: AgentView): boolean {
   return !agent.lastUserActivityAt && !agent.name && !agent.lastSnippet && !agent.pinnedAt;
 }
 
-/** The kinds of agents that work without a person before them, in the order of the list. */
+/** The kinds of background agents, in display order. */
 export const BACKGROUND_KINDS = {
   permanent: "Permanent agents",
   subagent: "Background agents",
@@ -38,8 +38,8 @@ export const BACKGROUND_KINDS = {
   system: "System",
 } as const;
 
-/** One agent of that kind, in words. */
-const KIND_WORDS: Record<string, string> = {
+/** Labels for one agent of each kind. */
+const KIND_LABELS: Record<string, string> = {
   user: "Conversation",
   permanent: "Permanent agent",
   subagent: "Background agent",
@@ -49,11 +49,11 @@ const KIND_WORDS: Record<string, string> = {
   system: "System agent",
 };
 
-export function kindWord(kind: string): string {
-  return KIND_WORDS[kind] ?? kind;
+export function kindLabel(kind: string): string {
+  return KIND_LABELS[kind] ?? kind;
 }
 
-/** By its name, else by how it began; a conversation that only agents wrote to by who answers. */
+/** The name, else the first message; for conversations started by agents, the definition. */
 export function agentTitle(
   agent: AgentView,
   definitions: ReadonlyMap<string, DefinitionEntry>,
@@ -61,14 +61,14 @@ export function agentTitle(
   const { name, id } = agent.descriptor as { name?: string; id?: string };
   const given = agent.name || name;
   if (given) return given;
-  if (!isConversation(agent)) return (agent.kind === "cron" && id) || kindWord(agent.kind);
+  if (!isConversation(agent)) return (agent.kind === "cron" && id) || kindLabel(agent.kind);
   const title = visibleText(agent.title ?? "").trim();
   const isSpokenTo = Boolean(agent.lastUserActivityAt) || !agent.lastSnippet;
   if (!title && !isSpokenTo) return definitionTitle(agent.definition, definitions);
   return plainLine(title) || plainLine(agent.lastSnippet ?? "") || "New conversation";
 }
 
-/** How others call an agent that works for them: by its name, else by what it is. */
+/** The name of an agent as seen by other agents: its name, else its definition. */
 export function workerTitle(
   agent: AgentView,
   definitions: ReadonlyMap<string, DefinitionEntry>,
@@ -77,8 +77,8 @@ export function workerTitle(
   return isNamed ? agentTitle(agent, definitions) : definitionTitle(agent.definition, definitions);
 }
 
-/** What an agent does right now, in words; empty when it rests. */
-export function statusWord(
+/** A label for the agent's status; empty when idle. */
+export function statusLabel(
   agent: AgentView,
   agents: ReadonlyMap<string, AgentView>,
   definitions: ReadonlyMap<string, DefinitionEntry>,
@@ -89,7 +89,7 @@ export function statusWord(
   if (agent.status === "queued") return "Queued";
   if (agent.status !== "waiting") return "";
   const waits = agent.waits ?? [];
-  if (waits.some(({ reason }) => isForPeople(reason))) return "Waiting for you";
+  if (waits.some(({ reason }) => needsUser(reason))) return "Waiting for you";
   const others = waits.flatMap(({ agentId }) => {
     const other = agentId && agents.get(agentId);
     return other ? [workerTitle(other, definitions)] : [];
@@ -97,19 +97,19 @@ export function statusWord(
   return others.length ? `Waiting for ${others.join(", ")}` : "Waiting";
 }
 
-/** Whether a person ends that wait. */
-export function isForPeople(reason: string): boolean {
+/** True if the user has to resolve the wait. */
+export function needsUser(reason: string): boolean {
   return reason === "permission" || reason === "variables";
 }
 
-/** What a message waits for, in words. */
-export function waitWord(reason: string): string {
-  if (isForPeople(reason)) return "Waiting for you";
+/** A label for what a message is waiting for. */
+export function waitLabel(reason: string): string {
+  if (needsUser(reason)) return "Waiting for you";
   if (reason === "child") return "Waiting for another agent";
   return reason ? `Waiting: ${reason}` : "Waiting";
 }
 
-/** The first line of a Markdown text, without its marks. */
+/** The first line of a Markdown text without markup. */
 function plainLine(text: string): string {
   const line = text.split("\n", 1)[0] ?? "";
   return line
@@ -162,7 +162,7 @@ export function grouped(
   return groups;
 }
 
-/** What works in the background, by kind; the pinned are elsewhere already. */
+/** Background agents by kind, without pinned ones. */
 export function backgroundGroups(agents: Iterable<AgentView>): Group[] {
   const found = [...agents].filter((agent) => !isConversation(agent) && !agent.pinnedAt);
   return Object.entries(BACKGROUND_KINDS)
@@ -177,7 +177,7 @@ export function backgroundGroups(agents: Iterable<AgentView>): Group[] {
 
 export const HUES = 12;
 
-/** A hue for each name: as its letters say, or the next that no other name has. */
+/** A hue for each name, derived from its hash; collisions get the next free hue. */
 export function huesOf(names: Iterable<string>): Map<string, number> {
   const hues = new Map<string, number>();
   const taken = new Set<number>();

@@ -1,6 +1,7 @@
-/** The whole of what the app knows, fed by the event stream and read by every view. */
+/** The application state, updated by the event stream. */
 
 import { ApiError, api, onSignedOut } from "../api/client";
+import { type Connection, EventStream } from "../api/stream";
 import type {
   AgentView,
   DefinitionEntry,
@@ -8,8 +9,7 @@ import type {
   ProblemEntry,
   ShowEvent,
   StreamEvent,
-} from "../api/shapes";
-import { type Connection, EventStream } from "../api/stream";
+} from "../api/types";
 import {
   BACKGROUND_KINDS,
   backgroundGroups,
@@ -19,25 +19,25 @@ import {
   isUntouched,
   matches,
 } from "./agents";
+import { branches, liveAgents, members } from "./agentTree";
 import { Conversations } from "./conversations.svelte";
-import type { Draft } from "./drafts";
+import type { MessageDraft } from "./drafts";
 import { forgetDraft } from "./drafts";
-import { branches, living, members } from "./family";
-import { freshKey } from "./keep";
 import { notices } from "./notices.svelte";
 import { Panels } from "./panels";
+import { readStatus } from "./readStatus.svelte";
 import { Requests } from "./requests.svelte";
 import { agentHref, router, takeSignInCode } from "./route.svelte";
 import { Schedules } from "./schedules.svelte";
-import { seen } from "./seen.svelte";
-import { type Place, panel } from "./sidePanel.svelte";
+import { type PanelRoute, panel } from "./sidePanel.svelte";
+import { newKey } from "./storage";
 import { Switches } from "./switches.svelte";
 
 type Phase = "starting" | "ready" | "signed-out";
 
 const LIST_PAGE = 100;
 const KIND_PAGE = 30;
-/** Half of what the server gives a window that has no socket. */
+/** Half of the server's lease for windows without a socket. */
 const LEASE_MS = 30_000;
 const SEND_RETRIES_MS = [400, 1200];
 
@@ -49,12 +49,12 @@ class App {
   version = $state("");
   connection = $state<Connection>("connecting");
   retryAt = $state<number | null>(null);
-  /** False from the moment the stream breaks until it speaks again. */
+  /** False while the stream is disconnected. */
   isLive = $state(false);
 
   agents = $state.raw<ReadonlyMap<string, AgentView>>(new Map());
   nextCursor = $state.raw<string | null>(null);
-  /** Where the list of each kind goes on, for the kinds that were asked for. */
+  /** The next page of each kind that was loaded. */
   backgroundCursors = $state.raw<Readonly<Record<string, string | null>>>({});
   definitions = $state.raw<ReadonlyMap<string, DefinitionEntry>>(new Map());
   problems = $state.raw<readonly ProblemEntry[]>([]);
@@ -63,7 +63,7 @@ class App {
   readonly conversations = new Conversations();
   readonly requests = new Requests();
   readonly schedules = new Schedules();
-  readonly panels = new Panels(freshKey(), () => this.tellPanels());
+  readonly panels = new Panels(newKey(), () => this.reportPanels());
   readonly switches = new Switches();
   readonly visibleDefinitions = $derived(
     [...this.definitions.values()]
@@ -85,17 +85,17 @@ class App {
     connection: (state, retryAt) => this.connected(state, retryAt),
     probe: () => this.probe(),
   });
-  /** Events that arrived while a snapshot was being read; null when none is. */
-  private waiting: StreamEvent[] | null = null;
+  /** Events that arrived during a snapshot; null when none is running. */
+  private heldEvents: StreamEvent[] | null = null;
   private searches = 0;
   private lease: ReturnType<typeof setTimeout> | undefined;
 
-  // ------------------------------------------------------------ signing in and connecting
+  // ------------------------------------------------------------ sign-in and connection
 
   async start(): Promise<void> {
     onSignedOut(() => this.signedOut());
     window.addEventListener("hashchange", () => void this.signInByLink());
-    window.addEventListener("focus", () => this.tellPanels()); // the window that is used last
+    window.addEventListener("focus", () => this.reportPanels()); // marks this window as last used
     await this.signInByLink();
     if (this.phase !== "ready") this.stream.start();
   }
@@ -105,9 +105,9 @@ class App {
     if (code) await this.signIn({ code });
   }
 
-  async signIn(proof: { code: string } | { token: string }): Promise<void> {
+  async signIn(credential: { code: string } | { token: string }): Promise<void> {
     try {
-      await api.signIn(proof);
+      await api.signIn(credential);
       this.signInProblem = "";
       if (this.phase === "signed-out") this.phase = "starting";
       this.stream.start();
@@ -118,31 +118,31 @@ class App {
 
   signedOut(): void {
     this.stream.stop();
-    this.waiting = null;
+    this.heldEvents = null;
     this.phase = "signed-out";
   }
 
   retryNow(): void {
-    this.stream.hurry();
+    this.stream.reconnectNow();
   }
 
   private connected(state: Connection, retryAt: number | null): void {
     this.connection = state;
     this.retryAt = retryAt;
     this.isLive = state === "open";
-    if (this.isLive) this.tellPanels();
+    if (this.isLive) this.reportPanels();
     if (state === "waiting") this.conversations.dropLive();
   }
 
-  /** Tell the server what this window shows; it forgets that with the connection. */
-  private tellPanels(): void {
+  /** Reports the open panels; the server drops them with the connection. */
+  private reportPanels(): void {
     if (!this.isLive) return;
     const inventory = this.panels.inventory();
     const { windowId } = this.panels;
-    if (!this.stream.say({ type: "panel_inventory", windowId, ...inventory })) {
-      void api.showWindow(windowId, inventory).catch(() => undefined);
+    if (!this.stream.send({ type: "panel_inventory", windowId, ...inventory })) {
+      void api.reportWindow(windowId, inventory).catch(() => undefined);
       clearTimeout(this.lease);
-      this.lease = setTimeout(() => this.tellPanels(), LEASE_MS);
+      this.lease = setTimeout(() => this.reportPanels(), LEASE_MS);
     }
   }
 
@@ -157,27 +157,27 @@ class App {
     }
   }
 
-  // ------------------------------------------------------------ the stream
+  // ------------------------------------------------------------ event stream
 
   private receive(batch: readonly StreamEvent[]): void {
     for (const event of batch) {
-      const startsAnew =
+      const needsSnapshot =
         event.type === "resync" || (event.type === "hello" && this.phase !== "ready");
-      if (startsAnew && !this.waiting) void this.snapshot();
-      if (this.waiting) this.waiting.push(event);
+      if (needsSnapshot && !this.heldEvents) void this.snapshot();
+      if (this.heldEvents) this.heldEvents.push(event);
       else this.apply(event);
     }
   }
 
-  /** Read everything anew, then go on with what the stream said meanwhile. */
+  /** Reloads everything, then applies the events that arrived meanwhile. */
   private async snapshot(): Promise<void> {
     const held: StreamEvent[] = [];
-    this.waiting = held;
-    for (let attempt = 0; this.waiting === held; attempt++) {
+    this.heldEvents = held;
+    for (let attempt = 0; this.heldEvents === held; attempt++) {
       try {
         await this.refresh();
-        if (this.waiting !== held) return;
-        this.waiting = null;
+        if (this.heldEvents !== held) return;
+        this.heldEvents = null;
         this.phase = "ready";
         for (const event of held) this.apply(event);
         return;
@@ -191,18 +191,18 @@ class App {
   private async refresh(): Promise<void> {
     const [page, health] = await Promise.all([
       api.agents({ kind: "user", limit: LIST_PAGE }),
-      api.health().catch(() => null), // it is an error too when the store takes nothing
+      api.health().catch(() => null), // also fails when the store rejects writes
       this.readDefinitions(),
       this.requests.refresh(),
     ]);
     if (health) this.version = health.version;
     this.nextCursor = page.nextCursor ?? null;
     this.agents = new Map(page.agents.map((agent) => [agent.id, agent]));
-    seen.begin(page.agents);
+    readStatus.initialise(page.agents);
     this.backgroundCursors = {};
     if (router.agentId) await this.ensureAgent(router.agentId);
     this.schedules.changed();
-    panel.tell(null);
+    panel.notify(null);
     await this.conversations.catchUp();
   }
 
@@ -224,7 +224,7 @@ class App {
         this.schedules.changed();
         return;
       case "artifact":
-        panel.tell(event);
+        panel.notify(event);
         return;
       case "show":
         this.show(event);
@@ -239,39 +239,39 @@ class App {
         this.requests.put(event.request);
         return;
       case "item":
-        if (event.item.fate === "failed") seen.fail(event.agentId, event.item.at);
-        if (event.item.sender.type === "schedule") this.schedules.changed(); // how its run goes
+        if (event.item.fate === "failed") readStatus.markFailed(event.agentId, event.item.at);
+        if (event.item.sender.type === "schedule") this.schedules.changed(); // the run's state changed
         break;
       case "record":
-        if (event.record.kind === "user") seen.forgetFailure(event.agentId);
-        if (event.record.kind === "note") this.follow(event.agentId, event.record);
+        if (event.record.kind === "user") readStatus.clearFailure(event.agentId);
+        if (event.record.kind === "note") this.followSwitch(event.agentId, event.record);
         break;
     }
     this.conversations.apply(event);
-    this.look();
+    this.markRead();
   }
 
-  /** An agent sent the person on to another one: the window that looks at it goes there. */
-  private follow(from: string, note: NoteRecord): void {
+  /** Follows a switch to another agent in the window that shows the conversation. */
+  private followSwitch(from: string, note: NoteRecord): void {
     if (note.code !== "switched" || !note.agent || router.agentId !== from) return;
     this.switches.note(note.agent, from);
     router.go(agentHref(note.agent));
   }
 
-  /** This window is asked to open something; it asks in turn where that would disturb. */
+  /** Opens an artifact for an agent, or offers to if the user is editing. */
   private show({ show, windowId, kind, id, name }: ShowEvent): void {
     if (windowId !== this.panels.windowId || kind === "item") return;
-    const place: Place = { mode: kind, id };
-    this.panels.follow(show, () => {
-      if (panel.visit(place)) return "opened";
-      notices.offer(`Open “${name}”?`, "Open", () => panel.open(place));
+    const route: PanelRoute = { mode: kind, id };
+    this.panels.handleShow(show, () => {
+      if (panel.requestOpen(route)) return "opened";
+      notices.offer(`Open “${name}”?`, "Open", () => panel.open(route));
       return "offered";
     });
   }
 
-  /** The person goes back to the agent that sent them on, which is told what was said here. */
+  /** Returns to the previous agent, which receives a summary of the conversation. */
   async goBack(from: string): Promise<void> {
-    const home = this.switches.takeBack(from);
+    const home = this.switches.takeOrigin(from);
     if (!home) return;
     router.go(agentHref(home));
     await this.attempt("Couldn’t pass the conversation on to the agent.", () =>
@@ -279,17 +279,17 @@ class App {
     );
   }
 
-  /** What is on the page of a visible window has been seen. */
-  look(): void {
+  /** Marks the open conversation as read while the window is visible. */
+  markRead(): void {
     const agent = router.agentId && this.agents.get(router.agentId);
-    if (agent && !document.hidden) seen.look(agent);
+    if (agent && !document.hidden) readStatus.markRead(agent);
   }
 
   isUnread(agent: AgentView): boolean {
-    return agent.id !== router.agentId && seen.isUnread(agent) && agent.status !== "running";
+    return agent.id !== router.agentId && readStatus.isUnread(agent) && agent.status !== "running";
   }
 
-  // ------------------------------------------------------------ the list
+  // ------------------------------------------------------------ agent list
 
   private put(...agents: AgentView[]): void {
     const next = new Map(this.agents);
@@ -297,7 +297,7 @@ class App {
     this.agents = next;
   }
 
-  /** A list is older than what the stream said of the same agents. */
+  /** Adds only unknown agents: events are newer than lists. */
   private putNew(agents: readonly AgentView[]): void {
     this.put(...agents.filter((agent) => !this.agents.has(agent.id)));
   }
@@ -323,7 +323,7 @@ class App {
     );
   }
 
-  /** Make sure the list knows an agent that an address names. */
+  /** Loads the agent of the current URL if it is unknown. */
   async ensureAgent(agentId: string): Promise<void> {
     if (this.agents.has(agentId)) return;
     try {
@@ -333,15 +333,15 @@ class App {
     }
   }
 
-  /** Learn who works for an agent and for whom it works. */
-  async readFamily(agentId: string): Promise<void> {
+  /** Loads the parents and subagents of an agent. */
+  async loadAgentTree(agentId: string): Promise<void> {
     this.putNew(members(await api.tree(agentId)));
   }
 
-  /** Everybody alive below an agent; what is known when the server cannot be asked. */
+  /** All live descendants; only the known ones if the server is unreachable. */
   async childrenOf(agentId: string): Promise<AgentView[]> {
-    await this.readFamily(agentId).catch(() => undefined);
-    return living(branches(agentId, this.agents));
+    await this.loadAgentTree(agentId).catch(() => undefined);
+    return liveAgents(branches(agentId, this.agents));
   }
 
   async loadMore(): Promise<void> {
@@ -351,7 +351,7 @@ class App {
     this.putNew(page.agents);
   }
 
-  /** What works in the background is read when somebody looks for it: there may be very much. */
+  /** Background agents are loaded on demand because there can be many. */
   async loadBackground(): Promise<void> {
     await Promise.all(
       Object.keys(BACKGROUND_KINDS)
@@ -367,7 +367,7 @@ class App {
     this.putNew(page.agents);
   }
 
-  /** Show in the list what fits, also what the loaded part of it does not hold. */
+  /** Filters the list and searches the server for agents that are not loaded. */
   async search(query: string): Promise<void> {
     this.query = query;
     const search = ++this.searches;
@@ -376,16 +376,16 @@ class App {
     if (search === this.searches) await this.find(query.trim());
   }
 
-  /** Look on the server for agents that are not loaded. */
+  /** Searches the server for agents that are not loaded. */
   async find(query: string): Promise<void> {
     const page = await api.agents({ query, limit: LIST_PAGE });
     this.putNew(page.agents);
   }
 
-  // ------------------------------------------------------------ what people do
+  // ------------------------------------------------------------ user actions
 
-  /** Open a new conversation, or the one with this definition that nothing was said in yet. */
-  async begin(definition: string): Promise<void> {
+  /** Opens a new conversation, or reuses an empty one with this definition. */
+  async startConversation(definition: string): Promise<void> {
     const unused = [...this.agents.values()].find(
       (agent) =>
         agent.definition === definition &&
@@ -396,7 +396,7 @@ class App {
     try {
       const agent = unused ?? (await api.create(definition));
       if (!unused && !this.agents.has(agent.id)) this.put(agent);
-      seen.look(agent);
+      readStatus.markRead(agent);
       router.go(agentHref(agent.id));
     } catch (error) {
       notices.fail("Couldn’t create the conversation.", error);
@@ -418,10 +418,10 @@ class App {
     );
   }
 
-  /** Take in the answer to this window's own change: it is no news to the one who made it. */
+  /** Applies the response to this window's own change and marks it as read. */
   private putOwn(agent: AgentView): void {
     this.put(agent);
-    seen.look(agent);
+    readStatus.markRead(agent);
   }
 
   async clear(agentId: string): Promise<void> {
@@ -443,8 +443,8 @@ class App {
     });
   }
 
-  /** Hand the message to the server; a lost answer is asked for again under the same key. */
-  async send(agentId: string, draft: Draft): Promise<void> {
+  /** Sends a message; retries use the same key. */
+  async send(agentId: string, draft: MessageDraft): Promise<void> {
     const message = {
       content: draft.context ? `${draft.context}\n${draft.text}` : draft.text,
       key: draft.key,
@@ -463,11 +463,11 @@ class App {
     }
   }
 
-  private async attempt(complaint: string, action: () => Promise<unknown>): Promise<void> {
+  private async attempt(message: string, action: () => Promise<unknown>): Promise<void> {
     try {
       await action();
     } catch (error) {
-      notices.fail(complaint, error);
+      notices.fail(message, error);
     }
   }
 }

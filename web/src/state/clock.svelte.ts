@@ -1,4 +1,4 @@
-/** The time as the page shows it: ticks once a second, and only while something reads it. */
+/** The current time; ticks once a second while something reads it. */
 
 import { createSubscriber } from "svelte/reactivity";
 

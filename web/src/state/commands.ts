@@ -1,12 +1,12 @@
-/** Everything that can be reached by its name: conversations, agents, pages and what can be done. */
+/** The entries of the command menu: conversations, agents, pages and actions. */
 
-import type { AgentView } from "../api/shapes";
+import type { AgentView } from "../api/types";
 import { agentMenu } from "../components/agentMenu";
 import type { IconName } from "../components/Icon.svelte";
-import { PAGE_ICONS } from "../views/pages";
-import { agentTitle, definitionTitle, isUntouched, statusWord } from "./agents";
+import { PAGE_ICONS } from "../views/pageIcons";
+import { agentTitle, definitionTitle, isUntouched, statusLabel } from "./agents";
 import { app } from "./app.svelte";
-import { type Here, overlay } from "./overlay.svelte";
+import { type ConversationActions, overlay } from "./overlay.svelte";
 import {
   agentHref,
   contextHref,
@@ -25,36 +25,36 @@ export interface Command {
   id: string;
   group: string;
   label: string;
-  /** Said beside it, in fewer words. */
+  /** Secondary text. */
   detail?: string;
   icon?: IconName;
-  /** The definition whose mark it bears instead of an icon. */
+  /** Shows this definition's avatar instead of an icon. */
   definition?: string;
   keys?: string;
   act: () => void;
 }
 
 export function commands(): Command[] {
-  const id = router.agentId ?? aboutWhom();
+  const id = router.agentId ?? pageAgentId();
   const agent = id ? app.agents.get(id) : undefined;
   return [
-    ...(agent && overlay.here ? actions(agent, overlay.here) : []),
-    ...(agent && !overlay.here ? around(agent) : []),
-    ...conversations(agent?.id),
-    ...beginnings(),
-    ...pages(),
-    ...views(),
-    ...contexts(agent?.id),
+    ...(agent && overlay.conversation ? conversationActions(agent, overlay.conversation) : []),
+    ...(agent && !overlay.conversation ? agentPageCommands(agent) : []),
+    ...conversationCommands(agent?.id),
+    ...definitionCommands(),
+    ...pageCommands(),
+    ...viewCommands(),
+    ...contextCommands(agent?.id),
   ];
 }
 
-/** The agent that the open page is about. */
-function aboutWhom(): string | null {
+/** The agent of the open page. */
+function pageAgentId(): string | null {
   return router.contextOf ?? router.filesOf?.agentId ?? router.variablesOf;
 }
 
-/** The other pages about the agent whose context, files or variables are open. */
-function around(agent: AgentView): Command[] {
+/** The other pages of the agent whose context, files or variables are open. */
+function agentPageCommands(agent: AgentView): Command[] {
   const group = `“${agentTitle(agent, app.definitions)}”`;
   const PLACES = [
     ["Open conversation", "arrowRight", agentHref],
@@ -71,7 +71,7 @@ function around(agent: AgentView): Command[] {
   }));
 }
 
-function actions(agent: AgentView, here: Here): Command[] {
+function conversationActions(agent: AgentView, here: ConversationActions): Command[] {
   const group = `“${agentTitle(agent, app.definitions)}”`;
   const isWorking = agent.status === "running" || agent.status === "waiting";
   const found: Command[] = [];
@@ -92,7 +92,7 @@ function actions(agent: AgentView, here: Here): Command[] {
   return found;
 }
 
-function conversations(current: string | undefined): Command[] {
+function conversationCommands(current: string | undefined): Command[] {
   return [...app.agents.values()]
     .filter((agent) => agent.id !== current && !isUntouched(agent))
     .sort((one, other) => other.updatedAt.localeCompare(one.updatedAt))
@@ -101,7 +101,7 @@ function conversations(current: string | undefined): Command[] {
       group: "Conversations",
       label: agentTitle(agent, app.definitions),
       detail: [
-        statusWord(agent, app.agents, app.definitions),
+        statusLabel(agent, app.agents, app.definitions),
         definitionTitle(agent.definition, app.definitions),
       ]
         .filter(Boolean)
@@ -111,34 +111,34 @@ function conversations(current: string | undefined): Command[] {
     }));
 }
 
-/** Offered to those who ask for it: one for each conversation would bury everything else. */
-export const CONTEXTS = "Model context";
+/** Shown only when the query mentions it, because there is one per conversation. */
+export const CONTEXT_GROUP = "Model context";
 
-export function asksForContext(query: string): boolean {
+export function mentionsContext(query: string): boolean {
   const words = query.toLocaleLowerCase().split(/\s+/);
   return words.some((word) => word.length > 2 && "context".startsWith(word));
 }
 
-function contexts(current: string | undefined): Command[] {
+function contextCommands(current: string | undefined): Command[] {
   return [...app.agents.values()]
     .filter((agent) => agent.id !== current && !isUntouched(agent))
     .map((agent) => ({
       id: `x:${agent.id}`,
-      group: CONTEXTS,
+      group: CONTEXT_GROUP,
       label: `Context of “${agentTitle(agent, app.definitions)}”`,
       icon: "fold" as const,
       act: () => router.go(contextHref(agent.id)),
     }));
 }
 
-function beginnings(): Command[] {
+function definitionCommands(): Command[] {
   return app.visibleDefinitions.flatMap(({ name, displayName }) => [
     {
       id: `n:${name}`,
       group: "New conversation",
       label: `New conversation with ${displayName}`,
       definition: name,
-      act: () => void app.begin(name),
+      act: () => void app.startConversation(name),
     },
     {
       id: `d:${name}`,
@@ -150,7 +150,7 @@ function beginnings(): Command[] {
   ]);
 }
 
-function pages(): Command[] {
+function pageCommands(): Command[] {
   return (Object.keys(PAGE_ICONS) as PlainPage[]).map((page) => ({
     id: `p:${page}`,
     group: "Pages",
@@ -160,7 +160,7 @@ function pages(): Command[] {
   }));
 }
 
-function views(): Command[] {
+function viewCommands(): Command[] {
   return [
     ...THEMES.map(({ name, label, icon }) => ({
       id: `t:${name}`,
@@ -189,7 +189,7 @@ function views(): Command[] {
   ];
 }
 
-/** Those that have every word of the query, best first: words that begin the name count most. */
+/** Commands that contain every word of the query, best first; prefix matches rank highest. */
 export function matching(all: readonly Command[], query: string): Command[] {
   const words = query.toLocaleLowerCase().split(/\s+/).filter(Boolean);
   if (!words.length) return [...all];

@@ -1,4 +1,4 @@
-/** A question before something that cannot be taken back. */
+/** Confirmation dialogs. */
 
 export interface Question {
   title: string;

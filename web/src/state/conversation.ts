@@ -1,11 +1,11 @@
 /**
- * What is known of one conversation, and the one way that anything changes it.
+ * The state of one conversation and all its transitions.
  *
  * Live events and fetched pages go through the same functions: records merge by sequence number,
- * items by id, so that receiving something twice changes nothing.
+ * items by ID, so that duplicates have no effect.
  */
 
-import type { CommittedEvent, ItemView, KnownRecord, LiveEvent } from "../api/shapes";
+import type { CommittedEvent, ItemView, KnownRecord, LiveEvent } from "../api/types";
 
 export interface LivePart {
   kind: "text" | "thinking" | "call";
@@ -17,14 +17,14 @@ export interface LivePart {
 export interface LiveStep {
   id: string;
   model: string;
-  /** Who speaks, where both sides are models. */
+  /** The active side of a dual-model agent. */
   side: string;
   parts: readonly LivePart[];
-  /** False when this window joined in the middle: the head of the text is missing, so none is shown. */
+  /** False if the window joined mid-stream: the beginning is missing, so nothing is shown. */
   isWhole: boolean;
 }
 
-/** A tool that began; its result arrives as a record. */
+/** A running tool; its result arrives as a record. */
 export interface LiveTool {
   startedAt: number;
   progress: string;
@@ -32,15 +32,15 @@ export interface LiveTool {
 
 export interface Conversation {
   agentId: string;
-  /** By sequence number, without holes, from the oldest that was fetched. */
+  /** By sequence number without gaps, from the oldest loaded record. */
   records: readonly KnownRecord[];
   hasOlder: boolean;
   items: ReadonlyMap<string, ItemView>;
   live: LiveStep | null;
   tools: ReadonlyMap<string, LiveTool>;
-  /** The step that each record was streamed as: it keeps its place on the page when it is committed. */
+  /** The step that each record was streamed as, so that it keeps its element when committed. */
   stepOf: ReadonlyMap<number, string>;
-  /** What was streamed was thrown away, and nothing has followed yet. */
+  /** The streamed output was discarded and nothing has followed yet. */
   isRetrying: boolean;
 }
 
@@ -73,7 +73,7 @@ export function mergeRecords(
   return [...bySeq.values()].sort((one, other) => one.seq - other.seq);
 }
 
-/** Take in a page of history; `hasOlder` is given when the page is the oldest one known. */
+/** Merges a page of history; `hasOlder` is set if it is the oldest page. */
 export function withHistory(
   conversation: Conversation,
   records: readonly KnownRecord[],
@@ -86,7 +86,7 @@ export function withHistory(
   };
 }
 
-/** Take in the open items as a list has them; what the stream said meanwhile is newer and stays. */
+/** Merges the list of open items; items from events are newer and win. */
 export function withOpenItems(
   conversation: Conversation,
   items: readonly ItemView[],
@@ -96,12 +96,12 @@ export function withOpenItems(
   return { ...conversation, items: merged };
 }
 
-/** Only what is being streamed: all that is known of a conversation that nobody has opened. */
+/** Only the live state, for conversations that are not open. */
 export function onlyLive({ agentId, live, tools }: Conversation): Conversation | null {
   return live || tools.size ? { ...emptyConversation(agentId), live, tools } : null;
 }
 
-/** Forget what was streamed: after a lost connection nobody knows what was missed of it. */
+/** Drops the live state, which is incomplete after a lost connection. */
 export function withoutLive(conversation: Conversation): Conversation {
   return conversation.live || conversation.tools.size || conversation.isRetrying
     ? { ...conversation, live: null, tools: new Map(), isRetrying: false }

@@ -1,7 +1,7 @@
-/** The conversations that this window has loaded, kept current by the stream. */
+/** The conversations loaded in this window, updated by the event stream. */
 
 import { ApiError, api } from "../api/client";
-import type { CommittedEvent, KnownRecord, LiveEvent } from "../api/shapes";
+import type { CommittedEvent, KnownRecord, LiveEvent } from "../api/types";
 import {
   applyEvent,
   type Conversation,
@@ -11,12 +11,12 @@ import {
   withOpenItems,
   withoutLive,
 } from "./conversation";
-import { clearedBefore, results, said, withSpeech } from "./transcript";
+import { clearedBefore, committedPage, results, withLiveStep } from "./transcript";
 
-/** The first page is what a window shows at once; the older ones come in larger pieces. */
+/** The first page fills the window; older pages are larger. */
 const PAGE = 80;
 const OLDER_PAGE = 400;
-const KEPT = 8;
+const MAX_OPEN = 8;
 const NEWEST = Number.MAX_SAFE_INTEGER;
 
 function isMissing(error: unknown): boolean {
@@ -28,16 +28,16 @@ export class OpenConversation {
   phase = $state<"loading" | "ready" | "missing" | "error">("loading");
   problem = $state("");
   showsCleared = $state(false);
-  /** The last finished answer, for people who listen to the page. */
+  /** The last finished answer, for screen readers. */
   announcement = $state("");
 
-  // Each of these stays the same value while a model speaks, and so does what is made of them.
+  // These stay identical during streaming, so what is derived from them is not recomputed.
   private readonly records = $derived(this.data.records);
   private readonly items = $derived(this.data.items);
   private readonly stepOf = $derived(this.data.stepOf);
   private readonly hasOlder = $derived(this.data.hasOlder);
-  private readonly said = $derived(
-    said(
+  private readonly committed = $derived(
+    committedPage(
       {
         records: this.records,
         items: this.items,
@@ -49,7 +49,7 @@ export class OpenConversation {
   );
   readonly live = $derived(this.data.live);
   readonly tools = $derived(this.data.tools);
-  readonly blocks = $derived(withSpeech(this.said, this.live));
+  readonly blocks = $derived(withLiveStep(this.committed, this.live));
   readonly results = $derived(results(this.records));
   readonly clearedAt = $derived(clearedBefore(this.records));
   readonly canLoadOlder = $derived(this.hasOlder && (this.showsCleared || !this.clearedAt));
@@ -58,9 +58,9 @@ export class OpenConversation {
 
   constructor(
     readonly agentId: string,
-    overheard: Conversation | undefined,
+    unopened: Conversation | undefined,
   ) {
-    this.data = overheard ?? emptyConversation(agentId);
+    this.data = unopened ?? emptyConversation(agentId);
   }
 
   async load(): Promise<void> {
@@ -78,7 +78,7 @@ export class OpenConversation {
     }
   }
 
-  /** One page more of what was said before; whoever asks meanwhile waits for the same page. */
+  /** Loads one older page; concurrent callers share it. */
   loadOlder(): Promise<void> {
     this.older ??= this.readOlder().finally(() => {
       this.older = null;
@@ -93,12 +93,12 @@ export class OpenConversation {
     this.data = withHistory(this.data, page.records, page.hasMore);
   }
 
-  /** Everything that is shown here, from its beginning: for a search, and for a copy. */
+  /** Loads the whole conversation, for search. */
   async loadAll(): Promise<void> {
     while (this.canLoadOlder && this.records.length) await this.loadOlder();
   }
 
-  /** Read what came after a break that the stream could not replay. */
+  /** Loads what the stream could not replay after a disconnect. */
   async catchUp(): Promise<void> {
     if (this.phase !== "ready") return this.load();
     try {
@@ -138,41 +138,41 @@ export class OpenConversation {
   }
 }
 
-interface Kept {
+interface OpenEntry {
   conversation: OpenConversation;
   release: () => void;
-  /** How many places of the page show it. */
+  /** The number of components that show it. */
   holders: number;
 }
 
-/** Made by a view, but living longer than it: what it derives must not end with the view. */
-function keep(agentId: string, overheard: Conversation | undefined): Kept {
+/** Created by a view but outliving it, so its derived state needs its own root. */
+function keep(agentId: string, unopened: Conversation | undefined): OpenEntry {
   let conversation: OpenConversation | undefined;
   const release = $effect.root(() => {
-    conversation = new OpenConversation(agentId, overheard);
+    conversation = new OpenConversation(agentId, unopened);
   });
   return { conversation: conversation as OpenConversation, release, holders: 0 };
 }
 
 export class Conversations {
-  private readonly open = new Map<string, Kept>();
-  /** What streams in conversations that are not open: whoever opens one sees it from its beginning. */
-  private readonly overheard = new Map<string, Conversation>();
+  private readonly open = new Map<string, OpenEntry>();
+  /** Live state of conversations that are not open, so that opening one shows it from the start. */
+  private readonly unopened = new Map<string, Conversation>();
 
-  /** The conversation, loading it when it is not here; the ones not looked at for longest go. */
+  /** Returns the conversation, loading it if needed; evicts the least recently used. */
   get(agentId: string): OpenConversation {
     const known = this.open.get(agentId);
-    const kept = known ?? keep(agentId, this.overheard.get(agentId));
-    this.overheard.delete(agentId);
+    const kept = known ?? keep(agentId, this.unopened.get(agentId));
+    this.unopened.delete(agentId);
     this.open.delete(agentId);
     this.open.set(agentId, kept);
     if (!known || kept.conversation.phase === "error") void kept.conversation.load();
     const idle = [...this.open].filter(([, { holders }]) => holders === 0);
-    for (const [id] of idle.slice(0, -KEPT)) if (id !== agentId) this.forget(id);
+    for (const [id] of idle.slice(0, -MAX_OPEN)) if (id !== agentId) this.forget(id);
     return kept.conversation;
   }
 
-  /** Keep it here while it is on the page; gives the undo. */
+  /** Keeps it loaded while shown; returns the release function. */
   hold(agentId: string): () => void {
     const kept = this.open.get(agentId);
     if (!kept) return () => undefined;
@@ -189,24 +189,24 @@ export class Conversations {
       known.apply(event);
       return;
     }
-    const before = this.overheard.get(agentId) ?? emptyConversation(agentId);
+    const before = this.unopened.get(agentId) ?? emptyConversation(agentId);
     const live = onlyLive(applyEvent(before, event, Date.now()));
-    if (live) this.overheard.set(agentId, live);
-    else this.overheard.delete(agentId);
+    if (live) this.unopened.set(agentId, live);
+    else this.unopened.delete(agentId);
   }
 
   forget(agentId: string): void {
     this.open.get(agentId)?.release();
     this.open.delete(agentId);
-    this.overheard.delete(agentId);
+    this.unopened.delete(agentId);
   }
 
   dropLive(): void {
-    this.overheard.clear();
+    this.unopened.clear();
     for (const { conversation } of this.open.values()) conversation.dropLive();
   }
 
-  /** After a resync only what is on the page is worth reading again at once. */
+  /** After a resync, reloads only the visible conversations. */
   async catchUp(): Promise<void> {
     const shown = [...this.open].filter(([, { holders }]) => holders > 0);
     for (const [id, { holders }] of [...this.open]) if (holders === 0) this.forget(id);

@@ -1,4 +1,4 @@
-/** Cron lines in words, for the shapes that people use; others have only their expression. */
+/** Descriptions of common cron expressions. */
 
 const DAYS = ["Sunday", "Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday"];
 const SHORT = DAYS.map((day) => day.slice(0, 3).toUpperCase());
@@ -18,20 +18,20 @@ const MONTHS = [
 ];
 const SHORT_MONTHS = MONTHS.map((month) => month.slice(0, 3).toUpperCase());
 
-/** “weekdays at 08:00”; empty when the line is of no common shape. */
-export function cronWords(line: string): string {
+/** Such as “weekdays at 08:00”; empty for uncommon expressions. */
+export function cronDescription(line: string): string {
   const [minute = "", hour = "", day = "", month = "", weekday = "", ...rest] = line
     .trim()
     .split(/\s+/);
   if (rest.length || !weekday) return "";
-  const time = timeWords(minute, hour);
-  const days = time && dayWords(day, month, weekday);
+  const time = timeText(minute, hour);
+  const days = time && dayText(day, month, weekday);
   if (!time || days === null) return "";
   if (time.isOften) return days ? `${time.words}, ${days}` : time.words;
   return `${days || "every day"} ${time.words}`;
 }
 
-function timeWords(minute: string, hour: string): { words: string; isOften: boolean } | null {
+function timeText(minute: string, hour: string): { words: string; isOften: boolean } | null {
   const often = (words: string) => ({ words, isOften: true });
   const step = /^(?:\*|0)\/(\d+)$/.exec(minute);
   if (hour === "*" && (minute === "*" || step?.[1] === "1")) return often("every minute");
@@ -47,8 +47,8 @@ function timeWords(minute: string, hour: string): { words: string; isOften: bool
   return { words: `at ${listed(clock)}`, isOften: false };
 }
 
-/** Empty for every day, null when it cannot be said simply. */
-function dayWords(day: string, month: string, weekday: string): string | null {
+/** Empty for every day, null if there is no simple description. */
+function dayText(day: string, month: string, weekday: string): string | null {
   const months = month === "*" ? [] : names(month, SHORT_MONTHS, MONTHS, 1);
   if (months === null) return null;
   const inMonths = months.length ? ` in ${listed(months)}` : "";
@@ -56,7 +56,7 @@ function dayWords(day: string, month: string, weekday: string): string | null {
   if (day === "*") {
     const days = names(weekday.replaceAll("7", "0"), SHORT, DAYS, 0);
     if (!days) return null;
-    return weekdayWords(days) + inMonths;
+    return weekdayText(days) + inMonths;
   }
   if (weekday !== "*") return null;
   const numbers = day.split(",");
@@ -66,7 +66,7 @@ function dayWords(day: string, month: string, weekday: string): string | null {
   return `on ${word} ${listed(numbers)} of ${months.length ? listed(months) : "every month"}`;
 }
 
-function weekdayWords(days: readonly string[]): string {
+function weekdayText(days: readonly string[]): string {
   const isWorkday = (name: string) => name !== "Saturday" && name !== "Sunday";
   const set = new Set(days);
   if (set.size === 7) return "every day";
@@ -75,7 +75,7 @@ function weekdayWords(days: readonly string[]): string {
   return listed(days.map((name) => `${name}s`));
 }
 
-/** A list of names, numbers and ranges as full names; null when it is something else. */
+/** Expands names, numbers and ranges to full names; null for other syntax. */
 function names(
   field: string,
   short: readonly string[],

@@ -1,17 +1,17 @@
-/** The graph of a definition as a tree to draw: circles end where they come back. */
+/** The graph of a definition as a tree; cycles stop at the repeated node. */
 
-import type { DefinitionGraph, GraphDefinition, GraphEntry, GraphPrompt } from "../api/shapes";
+import type { DefinitionGraph, GraphDefinition, GraphEntry, GraphPrompt } from "../api/types";
 
-/** Something that a prompt can call, with what it leads to. */
+/** Something that a prompt can call, with its target. */
 export interface Leaf {
   entry: GraphEntry;
-  /** What it means for the conversation, in a few words. */
+  /** Short properties, such as “blocking”. */
   facts: readonly string[];
   definition: GraphDefinition | undefined;
   prompt: GraphPrompt | undefined;
-  /** It leads back to something above it. */
-  isCircle: boolean;
-  /** It leads to something that does not load. */
+  /** The target is one of its ancestors. */
+  isCycle: boolean;
+  /** The target failed to load. */
   isMissing: boolean;
 }
 
@@ -22,7 +22,7 @@ export const GROUPS: readonly { kind: GraphEntry["kind"]; title: string }[] = [
   { kind: "handoff", title: "Handoffs" },
 ];
 
-/** What a prompt can call, of one kind; `above` names the definitions and prompts on the way here. */
+/** What a prompt can call, of one kind; `above` has the keys of its ancestors. */
 export function leaves(
   graph: DefinitionGraph,
   prompt: GraphPrompt,
@@ -41,13 +41,13 @@ export function leaves(
         facts: facts(entry),
         definition,
         prompt: called,
-        isCircle: above.includes(keyOf(entry)),
+        isCycle: above.includes(keyOf(entry)),
         isMissing: kind !== "tool" && !definition && !called,
       };
     });
 }
 
-/** How a node is named on the way to what is below it. */
+/** The key of a node in `above`. */
 export function keyOf({ kind, target }: Pick<GraphEntry, "kind" | "target">): string {
   return `${kind === "prompt" ? "prompt" : "definition"}:${target}`;
 }

@@ -1,14 +1,14 @@
-/** Work that a call gave to another agent: who does it, how it stands, what came of it. */
+/** Work that a call delegated to another agent, with its state and result. */
 
-import type { ItemView, ToolRecord, WaitView } from "../api/shapes";
+import type { ItemView, ToolRecord, WaitView } from "../api/types";
 import { type Block, isAgentId, isOpen } from "./transcript";
 
 export interface Delegation {
-  /** The agent that does the work. */
+  /** The worker. */
   agentId: string;
-  /** Its name as the result gives it. */
+  /** The worker's name from the result. */
   name: string;
-  /** The message that it works on. */
+  /** The delegated message. */
   itemId: string;
   state: "waiting" | "started" | "complete" | "late" | "failed";
   response: string;
@@ -19,7 +19,7 @@ export interface Delegation {
   toolCalls: readonly { name: string; durationMs: number }[];
 }
 
-/** What a call delegated; null when it is a call like any other. */
+/** The delegated work of a call; null for other calls. */
 export function delegationOf(
   result: ToolRecord | undefined,
   wait: WaitView | undefined,
@@ -47,10 +47,10 @@ const STATES: Record<string, Delegation["state"]> = {
   timeout: "late",
 };
 
-/** What the engine says when a subagent was begun or written to, and nobody waits for it. */
+/** The engine's result when a subagent was started or messaged without waiting. */
 const ON_ITS_WAY = /^(?:Started the subagent "|Sent to [a-z][a-z0-9]{23}\. )/;
 
-/** The line for the parent's model at the end of what a subagent answered. */
+/** The reference line for the parent's model at the end of a subagent's answer. */
 const REFERENCE = /\n\nReference of this subagent: [a-z][a-z0-9]{23}$/;
 
 function ofSubagent(result: ToolRecord, agentId: string): Delegation {
@@ -97,7 +97,7 @@ function toolCall(entry: unknown): { name: string; durationMs: number } {
 const text = (value: unknown) => (typeof value === "string" ? value : "");
 const number = (value: unknown) => (typeof value === "number" ? value : 0);
 
-/** The part of a conversation that is the work on one message, to its end; all without a message. */
+/** The blocks that belong to one message; all blocks if no message is given. */
 export function workOn(blocks: readonly Block[], itemId: string): readonly Block[] {
   if (!itemId) return blocks;
   const start = blocks.findIndex((block) => block.key === `i:${itemId}`);
@@ -112,7 +112,7 @@ export function workOn(blocks: readonly Block[], itemId: string): readonly Block
   return end < 0 ? after : after.slice(0, end + 1);
 }
 
-/** How many messages are before this one in the queue; null when it is not in it. */
+/** The number of queued messages ahead of this one; null if it is not queued. */
 export function queuedBefore(items: ReadonlyMap<string, ItemView>, itemId: string): number | null {
   const item = items.get(itemId);
   if (item?.fate !== "queued") return null;

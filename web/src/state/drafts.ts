@@ -1,6 +1,6 @@
-/** What is being written, per conversation; it outlives the page. */
+/** Message drafts per conversation; they survive a reload. */
 
-import { freshKey, recall, remember } from "./keep";
+import { loadValue, newKey, storeValue } from "./storage";
 
 export interface Attachment {
   name: string;
@@ -8,28 +8,28 @@ export interface Attachment {
   size: number;
 }
 
-export interface Draft {
+export interface MessageDraft {
   text: string;
   attachments: Attachment[];
-  /** Under which key it was sent; kept until the server acknowledged it, so a retry doubles nothing. */
+  /** The idempotency key, kept until the server acknowledges the message. */
   key: string;
-  /** The line before it, as it was when it was first sent: a retry must be the same message. */
+  /** The context line of the first attempt: a retry must be identical. */
   context?: string;
 }
 
-export function emptyDraft(): Draft {
-  return { text: "", attachments: [], key: freshKey() };
+export function emptyDraft(): MessageDraft {
+  return { text: "", attachments: [], key: newKey() };
 }
 
-export function loadDraft(agentId: string): Draft {
-  return recall<Draft | null>(`draft:${agentId}`, null) ?? emptyDraft();
+export function loadDraft(agentId: string): MessageDraft {
+  return loadValue<MessageDraft | null>(`draft:${agentId}`, null) ?? emptyDraft();
 }
 
-export function saveDraft(agentId: string, draft: Draft): void {
+export function saveDraft(agentId: string, draft: MessageDraft): void {
   const isEmpty = !draft.text && draft.attachments.length === 0;
-  remember(`draft:${agentId}`, isEmpty ? undefined : draft);
+  storeValue(`draft:${agentId}`, isEmpty ? undefined : draft);
 }
 
 export function forgetDraft(agentId: string): void {
-  remember(`draft:${agentId}`, undefined);
+  storeValue(`draft:${agentId}`, undefined);
 }

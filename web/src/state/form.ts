@@ -1,14 +1,14 @@
-/** Forms that agents ask people to fill in: what is typed, what it means, what is wrong with it. */
+/** Forms that agents send to users: drafts, values and validation. */
 
 import { ApiError } from "../api/client";
-import type { FormField } from "../api/shapes";
+import type { FormField } from "../api/types";
 import { capitalised } from "./format";
 
-/** What is in the inputs; only a checkbox is not text. */
-export type Draft = Record<string, string | boolean>;
+/** Input values: text, or booleans for checkboxes. */
+export type FormDraft = Record<string, string | boolean>;
 export type Problems = Readonly<Record<string, string>>;
 
-export function initialDraft(fields: readonly FormField[]): Draft {
+export function initialDraft(fields: readonly FormField[]): FormDraft {
   return Object.fromEntries(
     fields.map(({ name, type, default: value }) => [
       name,
@@ -17,10 +17,10 @@ export function initialDraft(fields: readonly FormField[]): Draft {
   );
 }
 
-/** The values to send, or what is wrong by field; an empty optional field is left out. */
+/** The values to send and the errors by field; empty optional fields are omitted. */
 export function readDraft(
   fields: readonly FormField[],
-  draft: Draft,
+  draft: FormDraft,
 ): { values: Record<string, unknown>; problems: Problems } {
   const values: Record<string, unknown> = {};
   const problems: Record<string, string> = {};
@@ -61,7 +61,7 @@ function outside({ minimum, maximum }: FormField, size: number, unit: string): s
   return "";
 }
 
-/** What the server found wrong, by field; under "" what belongs to none of them. */
+/** Server errors by field; errors without a field are under "". */
 export function serverProblems(error: unknown, names: readonly string[]): Problems {
   const message = error instanceof Error ? error.message : String(error);
   const details = error instanceof ApiError ? (error.details as Details | undefined) : undefined;

@@ -1,4 +1,4 @@
-/** Times, sizes and counts in words. */
+/** Formatting of times, sizes and counts. */
 
 const clockTime = new Intl.DateTimeFormat(undefined, { hour: "numeric", minute: "2-digit" });
 const dayAndMonth = new Intl.DateTimeFormat(undefined, { day: "numeric", month: "short" });
@@ -9,7 +9,7 @@ const fullDate = new Intl.DateTimeFormat(undefined, {
 });
 const precise = new Intl.DateTimeFormat(undefined, { dateStyle: "medium", timeStyle: "medium" });
 
-/** The time today, the day this year, else the date. */
+/** The time for today, the day for this year, else the date. */
 export function shortTime(iso: string, now = new Date()): string {
   const at = new Date(iso);
   if (at.toDateString() === now.toDateString()) return clockTime.format(at);
@@ -20,7 +20,7 @@ export function preciseTime(iso: string): string {
   return precise.format(new Date(iso));
 }
 
-/** As the clocks of a zone show it; as here when nobody knows the zone. */
+/** The local time in a zone; in the browser's zone if it is unknown. */
 export function timeIn(iso: string, timeZone: string): string {
   try {
     const there = { dateStyle: "medium", timeStyle: "short", timeZone } as const;
@@ -38,7 +38,7 @@ const UNITS: [Intl.RelativeTimeFormatUnit, number][] = [
   ["second", 1000],
 ];
 
-/** How far a moment is from now: “in 5 min.”, “2 hr. ago”. */
+/** Relative to now: “in 5 min.”, “2 hr. ago”. */
 export function relativeTime(iso: string, now: number): string {
   const distance = Date.parse(iso) - now;
   const [unit, size] = UNITS.find(([, size]) => Math.abs(distance) >= size) ?? ["second", 1000];
@@ -55,7 +55,7 @@ export function duration(milliseconds: number): string {
   return `${Math.floor(minutes / 60)} h ${minutes % 60} min`;
 }
 
-/** A length of time that recurs: “30 minutes”, “2 hours”. */
+/** A recurring interval: “30 minutes”, “2 hours”. */
 export function interval(seconds: number): string {
   const units: [number, string][] = [
     [86_400, "day"],
@@ -72,7 +72,7 @@ export function size(bytes: number): string {
   return `${(bytes / 1_000_000).toFixed(1)} MB`;
 }
 
-/** A count as short as it can be read: 950, 12.3K, 1.2M. */
+/** A compact number: 950, 12.3K, 1.2M. */
 export function count(value: number): string {
   return value.toLocaleString(undefined, { notation: "compact", maximumFractionDigits: 1 });
 }
@@ -85,7 +85,7 @@ export function plural(value: number, one: string, many = `${one}s`): string {
   return `${value} ${value === 1 ? one : many}`;
 }
 
-/** A message of somebody else's program, as a sentence that others can follow. */
+/** Turns a third-party message into a sentence. */
 export function sentence(text: string): string {
   const trimmed = text.trim();
   const begun = capitalised(trimmed);

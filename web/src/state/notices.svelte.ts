@@ -1,9 +1,9 @@
-/** Short messages about things that were asked for and did not work, and offers. */
+/** Notices (toasts) about failures, and offers. */
 
 export interface Notice {
   id: number;
   text: string;
-  /** What an offer is about: it stays until it is taken or dismissed. */
+  /** Set for offers, which stay until accepted or dismissed. */
   action?: { label: string; act: () => void };
 }
 
@@ -13,21 +13,21 @@ class Notices {
   list = $state.raw<readonly Notice[]>([]);
   private next = 1;
 
-  say(text: string): void {
+  show(text: string): void {
     const notice = { id: this.next++, text };
     this.list = [...this.list.slice(-2), notice];
     setTimeout(() => this.dismiss(notice.id), SHOWN_MS);
   }
 
-  /** Offer something that nobody should be interrupted with. */
+  /** Offers an action without interrupting the user. */
   offer(text: string, label: string, act: () => void): void {
     this.list = [...this.list.slice(-2), { id: this.next++, text, action: { label, act } }];
   }
 
-  /** Say what went wrong, in the words of the error. */
+  /** Shows what failed, with the error message. */
   fail(what: string, error: unknown): void {
     const why = error instanceof Error ? error.message : String(error);
-    this.say(`${what} ${why}`);
+    this.show(`${what} ${why}`);
   }
 
   dismiss(id: number): void {

@@ -1,16 +1,16 @@
-/** What lies over the page: one thing at a time, opened from anywhere. */
+/** The open overlay; only one at a time. */
 
-/** What the open conversation can do by itself, for those who ask it from elsewhere. */
-export interface Here {
+/** Actions of the open conversation, for the command menu. */
+export interface ConversationActions {
   rename: () => void;
   find: () => void;
 }
 
-export type OverlayName = "palette" | "shortcuts";
+export type OverlayName = "commandMenu" | "shortcuts";
 
 class Overlay {
   current = $state<OverlayName | null>(null);
-  here = $state.raw<Here | null>(null);
+  conversation = $state.raw<ConversationActions | null>(null);
 
   open(name: OverlayName): void {
     this.current = name;
@@ -23,7 +23,7 @@ class Overlay {
 
 export const overlay = new Overlay();
 
-/** Whether a dialog or a menu lies over the page: keys are meant for that. */
+/** True while a dialog or menu is open and receives keys. */
 export function isCovered(): boolean {
   return document.querySelector("dialog[open], :popover-open") !== null;
 }

@@ -1,11 +1,11 @@
-/** What this window shows beside the conversation, as the server and the model are told of it. */
+/** The panels of this window, as reported to the server and the model. */
 
 export interface PanelContext {
-  /** The active item: "list", "note" or "view", its id and its name. */
+  /** The active item: "list", "note" or "view", with its ID and name. */
   type?: string;
   id?: string;
   name?: string;
-  /** A view that is shown, instead of an item. */
+  /** The open view, instead of an item. */
   viewName?: string;
   viewQuery?: string;
   selectedItemIds?: readonly string[];
@@ -20,8 +20,8 @@ export interface OpenPanel {
   context?: PanelContext;
 }
 
-/** What this window made of a request to show something: when the person was writing, it asks. */
-export interface Followed {
+/** The outcome of a request to show something: offered if the user was editing. */
+export interface ShowResult {
   show: string;
   how: "opened" | "offered";
 }
@@ -30,15 +30,15 @@ export interface Inventory {
   panels: OpenPanel[];
   selectedPanelId: string | null;
   selectedChatPanelId: string | null;
-  shown: readonly Followed[];
+  shown: readonly ShowResult[];
 }
 
 export type Mode = "" | "brief";
 
-const LONGEST_VALUE = 500;
-const LONGEST_SELECTION = 1_000;
+const MAX_VALUE_LENGTH = 500;
+const MAX_SELECTION_LENGTH = 1_000;
 const CHAT = "chat";
-const MOST_FOLLOWED = 16;
+const MAX_SHOW_RESULTS = 16;
 const ESCAPED: Record<string, string> = {
   "&": "&amp;",
   "<": "&lt;",
@@ -48,27 +48,27 @@ const ESCAPED: Record<string, string> = {
 };
 const HIDDEN = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu;
 
-/** A value on one line, without what cannot be seen, cut where it gets too long, and escaped. */
-export function attributeValue(value: string, longest = LONGEST_VALUE): string {
+/** A value on one line, without invisible characters, truncated and escaped. */
+export function attributeValue(value: string, longest = MAX_VALUE_LENGTH): string {
   const line = value.replace(HIDDEN, " ").replace(/\s+/g, " ").trim();
   const characters = [...line];
   const kept = characters.length > longest ? `${characters.slice(0, longest - 1).join("")}…` : line;
   return kept.replace(/[&<>"']/g, (character) => ESCAPED[character] ?? character);
 }
 
-/** As many whole ids as fit: half an id would name something else. */
+/** As many complete IDs as fit. */
 function selection(ids: readonly string[]): string {
   const kept: string[] = [];
   let length = 0;
   for (const id of ids) {
     length += id.length + 1;
-    if (length > LONGEST_SELECTION) break;
+    if (length > MAX_SELECTION_LENGTH) break;
     if (!id.includes(",")) kept.push(id);
   }
   return kept.join(",");
 }
 
-/** The line that goes before a message: a hint for the model, which gives no rights. */
+/** The context line before a message: a hint for the model that grants no rights. */
 export function contextLine(panel: OpenPanel, mode: Mode = ""): string {
   const { type, id, name, viewName, viewQuery, selectedItemIds = [] } = panel.context ?? {};
   const shown = viewName ? { "view-name": viewName, "view-query": viewQuery } : { type, id, name };
@@ -84,20 +84,20 @@ export function contextLine(panel: OpenPanel, mode: Mode = ""): string {
     .filter((entry): entry is [string, string] => Boolean(entry[1]))
     .map(
       ([key, value]) =>
-        `${key}="${attributeValue(value, key === "selection" ? LONGEST_SELECTION : LONGEST_VALUE)}"`,
+        `${key}="${attributeValue(value, key === "selection" ? MAX_SELECTION_LENGTH : MAX_VALUE_LENGTH)}"`,
     );
   return `<context ${written.join(" ")} />`;
 }
 
-/** The panels of this window; whoever opens one feeds it, and is told of nothing in return. */
+/** The open panels of this window. */
 export class Panels {
-  /** Names this window as long as it is loaded. */
+  /** Identifies this window until it is reloaded. */
   readonly windowId: string;
   mode: Mode = "";
   private readonly open = new Map<string, OpenPanel>();
   private selectedId: string | null = null;
   private chatAgentId: string | null = null;
-  private followed: readonly Followed[] = [];
+  private showResults: readonly ShowResult[] = [];
 
   constructor(
     windowId: string,
@@ -106,7 +106,7 @@ export class Panels {
     this.windowId = windowId;
   }
 
-  /** Open a panel, or tell what is different about it. */
+  /** Opens or updates a panel. */
   show(panel: OpenPanel): void {
     if (JSON.stringify(this.open.get(panel.panelId)) === JSON.stringify(panel)) return;
     this.open.set(panel.panelId, panel);
@@ -125,17 +125,17 @@ export class Panels {
     this.changed();
   }
 
-  /** The conversation that this window shows; null for none. */
-  talkTo(agentId: string | null): void {
+  /** Sets the open conversation; null for none. */
+  setChatAgent(agentId: string | null): void {
     if (this.chatAgentId === agentId) return;
     this.chatAgentId = agentId;
     this.changed();
   }
 
-  /** Follow a request once, and tell the server each time that it asks. */
-  follow(show: string, act: () => Followed["how"]): void {
-    if (!this.followed.some((one) => one.show === show)) {
-      this.followed = [...this.followed, { show, how: act() }].slice(-MOST_FOLLOWED);
+  /** Handles each request once and reports the outcome every time it is repeated. */
+  handleShow(show: string, act: () => ShowResult["how"]): void {
+    if (!this.showResults.some((one) => one.show === show)) {
+      this.showResults = [...this.showResults, { show, how: act() }].slice(-MAX_SHOW_RESULTS);
     }
     this.changed();
   }
@@ -150,11 +150,11 @@ export class Panels {
       panels,
       selectedPanelId: selected?.panelId ?? null,
       selectedChatPanelId: this.chatAgentId ? CHAT : null,
-      shown: this.followed,
+      shown: this.showResults,
     };
   }
 
-  /** What goes before the next message; nothing while no panel is selected. */
+  /** The context line for the next message; empty if no panel is selected. */
   line(): string {
     const selected = this.selected();
     return selected ? contextLine(selected, this.mode) : "";

@@ -1,7 +1,7 @@
-/** What agents ask their owner: pending in every window until it is decided in one of them. */
+/** Requests from agents, pending in all windows until decided in one. */
 
 import { ApiError, api } from "../api/client";
-import type { RequestView, Verdict } from "../api/shapes";
+import type { RequestView, Verdict } from "../api/types";
 
 const PAGE = 50;
 
@@ -9,11 +9,11 @@ const callKey = (agentId: string, call: string) => `${agentId} ${call}`;
 
 export class Requests {
   private known = $state.raw<ReadonlyMap<string, RequestView>>(new Map());
-  /** Where the list of earlier ones goes on; null at its end. */
+  /** The cursor of older requests; null at the end. */
   private next = $state.raw<string | null | undefined>(undefined);
   readonly hasOlder = $derived(this.next !== null);
 
-  /** The longest waiting first. */
+  /** Oldest first. */
   readonly pending = $derived(
     [...this.known.values()].filter(({ status }) => status === "pending").sort(oldestFirst),
   );
@@ -34,7 +34,7 @@ export class Requests {
     return this.byCall.get(callKey(agentId, call));
   }
 
-  /** Take requests in; what was decided stays decided. */
+  /** Adds requests; a decided request never becomes pending again. */
   put(...requests: readonly RequestView[]): void {
     const next = new Map(this.known);
     for (const request of requests) {
@@ -45,14 +45,14 @@ export class Requests {
     this.known = next;
   }
 
-  /** Read anew what is pending; what is no longer is left for a page to ask for. */
+  /** Reloads pending requests; decided ones are loaded on demand. */
   async refresh(): Promise<void> {
     const { requests } = await api.requests({ status: "pending" });
     this.known = new Map(requests.map((request) => [request.id, request]));
     this.next = undefined;
   }
 
-  /** What an agent asked earlier, for the cards in its conversation. */
+  /** Loads an agent's requests, for the cards in its conversation. */
   async readOf(agentId: string): Promise<void> {
     const { requests } = await api.requests({ agent: agentId, limit: PAGE });
     this.put(...requests);
@@ -64,7 +64,7 @@ export class Requests {
     this.put(...requests);
   }
 
-  /** Decide; when it was decided elsewhere, learn what was, and pass the refusal on. */
+  /** Sends a decision; if it was already decided elsewhere, loads that decision and throws. */
   async decide(request: RequestView, decision: Verdict): Promise<void> {
     try {
       this.put(await api.decide(request.id, decision));

@@ -1,4 +1,4 @@
-/** The address bar: which conversation or page is open, and a sign-in code that must not stay there. */
+/** Routing by URL hash, and the one-time sign-in code. */
 
 export type PlainPage = "approvals" | "schedules" | "variables" | "usage" | "system";
 export type PageName = PlainPage | "context" | "definition" | "files";
@@ -41,7 +41,7 @@ export function parseRoute(hash: string): Route {
     : { view: "start" };
 }
 
-/** Pages about something that the address has to name. */
+/** Pages that need a parameter. */
 const NOT_PLAIN = new Set(["context", "definition", "files"]);
 
 function isPlainPage(name: string): name is PlainPage {
@@ -60,7 +60,7 @@ export function pageHref(page: PlainPage): string {
   return `#/${page}`;
 }
 
-/** The page of one agent's own variables. */
+/** The variables page of an agent. */
 export function variablesHref(agentId: string): string {
   return `#/variables/${encodeURIComponent(agentId)}`;
 }
@@ -71,12 +71,12 @@ export function filesHref(agentId: string, path = "/"): string {
   return ["#/files", encodeURIComponent(agentId), ...steps].join("/");
 }
 
-/** The page that shows what the agent's model would be sent. */
+/** The context page of an agent. */
 export function contextHref(agentId: string): string {
   return `#/context/${encodeURIComponent(agentId)}`;
 }
 
-/** The one-time code of a sign-in link; taken out of the address bar at once. */
+/** Takes the one-time code of a sign-in link and removes it from the URL. */
 export function takeSignInCode(): string | null {
   const match = /^#login=(.+)$/.exec(location.hash);
   if (!match?.[1]) return null;
@@ -108,19 +108,19 @@ class Router {
     return current.view === "page" && current.page === "definition" ? current.definition : null;
   }
 
-  /** Whose variables are open; null for those of the account. */
+  /** The agent whose variables are open; null for the account. */
   get variablesOf(): string | null {
     const { current } = this;
     return (current.view === "page" && current.page === "variables" && current.agentId) || null;
   }
 
-  /** The folder that is open, and whose it is. */
+  /** The open folder and its agent. */
   get filesOf(): { agentId: string; path: string } | null {
     const { current } = this;
     return current.view === "page" && current.page === "files" ? current : null;
   }
 
-  /** Whose context is open. */
+  /** The agent whose context is open. */
   get contextOf(): string | null {
     const { current } = this;
     return current.view === "page" && current.page === "context" ? current.agentId : null;

@@ -1,18 +1,18 @@
-/** Schedules and the heartbeat: read while their page is open, and again when they change. */
+/** Schedules and the heartbeat, loaded and kept current while their page is open. */
 
 import { ApiError, api } from "../api/client";
-import type { HeartbeatView, ScheduleView, SlotView } from "../api/shapes";
+import type { HeartbeatView, ScheduleView, SlotView } from "../api/types";
 
 export class Schedules {
   list = $state.raw<readonly ScheduleView[] | null>(null);
   heartbeat = $state.raw<HeartbeatView | null>(null);
   problem = $state("");
-  /** Grows with every change: what else was read is old then. */
+  /** Increases with every change, so that dependent data reloads. */
   version = $state(0);
   private watchers = 0;
   private reading = 0;
 
-  /** Keep it current while a page shows it; gives the undo. */
+  /** Keeps the data current; returns the release function. */
   watch(): () => void {
     this.watchers++;
     void this.read();
@@ -21,7 +21,7 @@ export class Schedules {
     };
   }
 
-  /** The server says that something changed. */
+  /** Called when the server reports a change. */
   changed(): void {
     if (this.watchers) void this.read();
   }
@@ -31,9 +31,9 @@ export class Schedules {
     try {
       const [{ schedules }, heartbeat] = await Promise.all([
         api.schedules(),
-        api.heartbeat().catch(noneForThem),
+        api.heartbeat().catch(nullIfNotFound),
       ]);
-      if (reading !== this.reading) return; // a later answer is on its way
+      if (reading !== this.reading) return; // a newer request is pending
       this.list = schedules;
       this.heartbeat = heartbeat;
       this.problem = "";
@@ -46,43 +46,43 @@ export class Schedules {
   }
 }
 
-/** The heartbeat is the operator's: others have none. */
-function noneForThem(error: unknown): null {
+/** Only the operator can see the heartbeat. */
+function nullIfNotFound(error: unknown): null {
   if (error instanceof ApiError && error.status === 404) return null;
   throw error;
 }
 
 export interface Outcome {
-  word: string;
+  label: string;
   tone: "" | "good" | "bad" | "busy";
   reason: string;
 }
 
-/** What became of one time of a schedule. */
+/** The outcome of one scheduled run. */
 export function outcomeOf(slot: SlotView): Outcome {
   const reason = slot.fateReason || slot.reason || "";
   switch (slot.status) {
     case "skipped_overlap":
-      return { word: "Skipped: the previous run was still active", tone: "", reason };
+      return { label: "Skipped: the previous run was still active", tone: "", reason };
     case "skipped_missed":
-      return { word: "Missed: the server was offline", tone: "", reason };
+      return { label: "Missed: the server was offline", tone: "", reason };
     case "failed":
-      return { word: "Failed to start", tone: "bad", reason };
+      return { label: "Failed to start", tone: "bad", reason };
   }
   switch (slot.fate) {
     case "queued":
     case "running":
     case "waiting":
-      return { word: slot.fate === "waiting" ? "Waiting" : "Running", tone: "busy", reason };
+      return { label: slot.fate === "waiting" ? "Waiting" : "Running", tone: "busy", reason };
     case "failed":
     case "refused":
-      return { word: "Failed", tone: "bad", reason };
+      return { label: "Failed", tone: "bad", reason };
     case "cancelled":
     case "expired":
-      return { word: "Cancelled", tone: "", reason };
+      return { label: "Cancelled", tone: "", reason };
     case "answered":
-      return { word: "Done", tone: "good", reason };
+      return { label: "Done", tone: "good", reason };
     default:
-      return { word: "Ran", tone: "", reason };
+      return { label: "Ran", tone: "", reason };
   }
 }

@@ -1,4 +1,4 @@
-/** What the keyboard does, written once: the help lists it, and the window listens for it. */
+/** Keyboard shortcuts. */
 
 const isMac = /Mac|iPhone|iPad/.test(navigator.platform);
 
@@ -31,7 +31,7 @@ export const SHORTCUTS: readonly { title: string; entries: readonly Shortcut[] }
       { keys: "M", what: "Focus the message box" },
       { keys: `${CONTROL} F`, what: "Find in conversation" },
       { keys: "Esc", what: "Close the open dialog, then stop the agent" },
-      { keys: "End", what: "Jump to latest, with the messages focused" },
+      { keys: "End", what: "Jump to latest message" },
     ],
   },
   {
@@ -52,13 +52,13 @@ export const SHORTCUTS: readonly { title: string; entries: readonly Shortcut[] }
   },
 ];
 
-/** Whether keys that are pressed now are meant for a text. */
+/** True if the key goes to a text input. */
 export function isTyping(event: KeyboardEvent): boolean {
   const target = event.target as HTMLElement | null;
   return Boolean(target?.closest("input, textarea, select, [contenteditable]"));
 }
 
-/** The name of a shortcut that a single key stands for, when nobody is typing. */
+/** The key of a single-key shortcut; empty while typing or with modifiers. */
 export function plainKey(event: KeyboardEvent): string {
   if (event.ctrlKey || event.metaKey || event.altKey || event.isComposing) return "";
   return isTyping(event) ? "" : event.key;

@@ -1,46 +1,46 @@
-/** Whether the artifacts lie beside the conversation, and what of them is open. */
+/** The state of the side panel for lists, notes and views. */
 
-import type { ArtifactEvent } from "../api/shapes";
-import { recall, remember } from "./keep";
+import type { ArtifactEvent } from "../api/types";
+import { loadValue, storeValue } from "./storage";
 
-export type Place =
+export type PanelRoute =
   | { mode: "browse" }
   | { mode: "list"; id: string }
   | { mode: "note"; id: string }
-  /** Null for a query that was not kept. */
+  /** Null for an unsaved query. */
   | { mode: "view"; id: string | null };
 
-/** Told of a change; of null when anything may have changed. */
+/** Receives a change, or null if anything may have changed. */
 type Listener = (event: ArtifactEvent | null) => void;
 
-/** Where a conversation and the artifacts do not fit side by side: they cover it. */
-export const CRAMPED = "(max-width: 62rem)";
+/** Below this width, the panel covers the conversation. */
+export const PANEL_OVERLAY_QUERY = "(max-width: 62rem)";
 
-const BROWSE: Place = { mode: "browse" };
+const BROWSE: PanelRoute = { mode: "browse" };
 
 class PanelState {
-  isOpen = $state(recall("panel-open", false));
-  place = $state.raw<Place>(recall("panel-place", BROWSE));
+  isOpen = $state(loadValue("panel-open", false));
+  route = $state.raw<PanelRoute>(loadValue("panel-place", BROWSE));
 
-  /** The items that are opened in it. */
+  /** The expanded items. */
   selected = $state.raw<readonly string[]>([]);
 
   private readonly listeners = new Set<Listener>();
   private writers = 0;
-  private isSummoned = false;
+  private wantsFocus = false;
 
-  open(place: Place = this.place): void {
-    this.place = place;
+  open(route: PanelRoute = this.route): void {
+    this.route = route;
     this.selected = [];
     this.isOpen = true;
-    remember("panel-open", true);
-    remember("panel-place", place);
+    storeValue("panel-open", true);
+    storeValue("panel-place", route);
   }
 
   close(): void {
     this.isOpen = false;
-    this.isSummoned = false;
-    remember("panel-open", false);
+    this.wantsFocus = false;
+    storeValue("panel-open", false);
   }
 
   toggle(): void {
@@ -48,44 +48,45 @@ class PanelState {
     else this.open();
   }
 
-  /** Open or close it from the keyboard, which then goes on in it. */
-  summon(): void {
+  /** Toggles the panel and requests the focus for it. */
+  toggleFromKeyboard(): void {
     this.toggle();
-    this.isSummoned = this.isOpen;
+    this.wantsFocus = this.isOpen;
   }
 
-  /** Whether the focus goes to what was just opened; asked once. */
-  takesFocus(): boolean {
-    const isAwaited = this.isSummoned;
-    this.isSummoned = false;
+  /** Consumes the focus request. */
+  takeFocusRequest(): boolean {
+    const isAwaited = this.wantsFocus;
+    this.wantsFocus = false;
     return isAwaited;
   }
 
-  /** Something is being written here: until this ends, nothing takes its place unasked. */
-  hold(): () => void {
+  /** Prevents agents from replacing the content during editing; returns the release function. */
+  lock(): () => void {
     this.writers++;
     return () => this.writers--;
   }
 
-  /** Open what somebody else wants to be seen; false where the person is writing just there. */
-  visit(place: Place): boolean {
-    if (this.isOpen && isSame(place, this.place)) return true;
-    if (this.isOpen ? this.writers > 0 : matchMedia(CRAMPED).matches && isTyping()) return false;
-    this.open(place);
+  /** Opens something for an agent; false if the user is editing. */
+  requestOpen(route: PanelRoute): boolean {
+    if (this.isOpen && isSame(route, this.route)) return true;
+    if (this.isOpen ? this.writers > 0 : matchMedia(PANEL_OVERLAY_QUERY).matches && isTyping())
+      return false;
+    this.open(route);
     return true;
   }
 
-  /** Hear of every change from now on. */
-  listen(listener: Listener): void {
+  /** Subscribes to changes. */
+  subscribe(listener: Listener): void {
     this.listeners.add(listener);
   }
 
-  tell(event: ArtifactEvent | null): void {
+  notify(event: ArtifactEvent | null): void {
     for (const listener of this.listeners) listener(event);
   }
 }
 
-function isSame(one: Place, other: Place): boolean {
+function isSame(one: PanelRoute, other: PanelRoute): boolean {
   return JSON.stringify(one) === JSON.stringify(other);
 }
 

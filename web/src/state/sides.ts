@@ -1,54 +1,57 @@
-/** Who speaks where both sides are models: labels, turns, steps, and how a run ends. */
+/** The sides of dual-model agents: labels, turns, steps and the end of runs. */
 
-import type { DefinitionEntry, RunRecord } from "../api/shapes";
+import type { DefinitionEntry, RunRecord } from "../api/types";
 import type { Block, SystemBlock } from "./transcript";
 
-export interface Speech {
-  /** Counted from 1 in its run; 0 while the beginning of the run is not loaded. */
+export interface SideTurn {
+  /** Counted from 1 per run; 0 if the beginning of the run is not loaded. */
   turn: number;
   steps: number;
 }
 
-export interface Voice {
+export interface SideLabel {
   letter: "A" | "B";
   label: string;
 }
 
-/** How a side is called; null when there is only one. */
-export function voiceOf(side: string, definition: DefinitionEntry | undefined): Voice | null {
+/** The label of a side; null if there is only one. */
+export function sideLabelOf(
+  side: string,
+  definition: DefinitionEntry | undefined,
+): SideLabel | null {
   if (side !== "side_a" && side !== "side_b") return null;
   const letter = side === "side_a" ? "A" : "B";
   const label = definition?.sides.find(({ name }) => name === side)?.label;
   return { letter, label: label || `Side ${letter}` };
 }
 
-/** Whether the engine told one side alone to go on. */
+/** True for a reminder from the engine to one side. */
 export function isReminder(block: SystemBlock): boolean {
   return block.to !== "" && block.origin === "system";
 }
 
-/** Notes that leave a run as it is. */
+/** Notes that do not end a run. */
 const PASSING: ReadonlySet<string> = new Set(["retrying", "switched", "withdrawn"]);
 
-/** Count the turns of each run and the steps of each turn, and say which side acted last. */
+/** Counts the turns of each run and the steps of each turn, and sets the side that acted last. */
 export function markRuns(blocks: readonly Block[], isCutOff: boolean): void {
   let turns = isCutOff ? Number.NaN : 0;
   let side = "";
-  let speech: Speech | null = null;
+  let sideTurn: SideTurn | null = null;
   for (const block of blocks) {
     if (block.type === "assistant" && block.side) {
-      if (!speech || block.side !== side) {
+      if (!sideTurn || block.side !== side) {
         turns++;
         side = block.side;
-        speech = { turn: turns || 0, steps: 0 };
-        block.speech = speech;
+        sideTurn = { turn: turns || 0, steps: 0 };
+        block.sideTurn = sideTurn;
       }
-      speech.steps++;
+      sideTurn.steps++;
     } else if (endsRun(block)) {
       if (block.type === "run") block.side = side;
       turns = 0;
       side = "";
-      speech = null;
+      sideTurn = null;
     }
   }
 }
@@ -58,7 +61,7 @@ function endsRun(block: Block): boolean {
   return block.type === "run" || block.type === "reset";
 }
 
-/** Name the definition that spoke before each handoff. */
+/** Sets the definition of the messages before each handoff. */
 export function markSpeakers(blocks: readonly Block[]): void {
   let definition = "";
   for (const block of blocks.toReversed()) {
@@ -67,8 +70,8 @@ export function markSpeakers(blocks: readonly Block[]): void {
   }
 }
 
-/** Why a run ended, in words. */
-export function endWords(code: string, who: string): string {
+/** A description of why a run ended. */
+export function endReason(code: string, who: string): string {
   switch (code) {
     case "session_stop":
       return `Finished by ${who}`;
@@ -83,7 +86,7 @@ export function endWords(code: string, who: string): string {
   }
 }
 
-/** How many turns began: the record counts those that ended, and a call or a limit cuts the last. */
+/** The number of turns started; the record does not count an unfinished last turn. */
 export function turnsOf({ code, turns = 0 }: RunRecord): number {
   return code === "max_session_turns" ? turns : turns + 1;
 }

@@ -1,38 +1,38 @@
-/** Which agent sent this window to which other one: the way back, also after a reload. */
+/** Switches between agents in this window, with the way back; survives a reload. */
 
-import { recall, remember } from "./keep";
+import { loadValue, storeValue } from "./storage";
 
 const NAME = "came-from";
 const inThisWindow = () => sessionStorage;
 
 export class Switches {
-  /** By the agent that the person is at now: the agent that they left. */
-  private homes = $state.raw<Readonly<Record<string, string>>>(recall(NAME, {}, inThisWindow));
+  /** The previous agent by current agent. */
+  private origins = $state.raw<Readonly<Record<string, string>>>(loadValue(NAME, {}, inThisWindow));
 
-  homeOf(agentId: string): string | undefined {
-    return this.homes[agentId];
+  originOf(agentId: string): string | undefined {
+    return this.origins[agentId];
   }
 
-  /** The person was sent on. Whoever is sent back where they came from has no way back to keep. */
+  /** Records a switch; switching back to the previous agent removes its entry. */
   note(to: string, from: string): void {
-    const { [from]: before, ...others } = this.homes;
-    this.keep(before === to ? others : { ...this.homes, [to]: from });
+    const { [from]: before, ...others } = this.origins;
+    this.keep(before === to ? others : { ...this.origins, [to]: from });
   }
 
-  /** The person goes back: gives where to, once. */
-  takeBack(agentId: string): string | undefined {
-    const { [agentId]: home, ...rest } = this.homes;
+  /** Returns the previous agent and removes the entry. */
+  takeOrigin(agentId: string): string | undefined {
+    const { [agentId]: home, ...rest } = this.origins;
     if (home) this.keep(rest);
     return home;
   }
 
   forget(agentId: string): void {
-    const kept = Object.entries(this.homes).filter((pair) => !pair.includes(agentId));
-    if (kept.length < Object.keys(this.homes).length) this.keep(Object.fromEntries(kept));
+    const kept = Object.entries(this.origins).filter((pair) => !pair.includes(agentId));
+    if (kept.length < Object.keys(this.origins).length) this.keep(Object.fromEntries(kept));
   }
 
-  private keep(homes: Readonly<Record<string, string>>): void {
-    this.homes = homes;
-    remember(NAME, homes, inThisWindow);
+  private keep(origins: Readonly<Record<string, string>>): void {
+    this.origins = origins;
+    storeValue(NAME, origins, inThisWindow);
   }
 }

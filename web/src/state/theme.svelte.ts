@@ -1,4 +1,4 @@
-/** Dark or light: as the system has it, or as chosen here. `public/theme.js` applies it before the first paint. */
+/** The theme: the system's or a chosen one. `public/theme.js` applies it before the first paint. */
 
 import type { IconName } from "../components/Icon.svelte";
 

@@ -1,4 +1,4 @@
-/** The page as a fold over records, open items and what is being streamed. */
+/** Builds the transcript from records, open items and the live step. */
 
 import type {
   AssistantRecord,
@@ -13,20 +13,20 @@ import type {
   SummaryRecord,
   ToolRecord,
   Usage,
-} from "../api/shapes";
+} from "../api/types";
 import type { Conversation, LiveStep } from "./conversation";
-import { isReminder, markRuns, markSpeakers, type Speech } from "./sides";
+import { isReminder, markRuns, markSpeakers, type SideTurn } from "./sides";
 
 export type PartBlock =
   | { type: "text"; text: string }
   | { type: "thinking"; text: string }
   | {
       type: "call";
-      /** Empty while the model still writes the call. */
+      /** Empty while the call is being streamed. */
       id: string;
       name: string;
       arguments: Record<string, unknown> | null;
-      /** Arguments as text: being written, or not a JSON object. */
+      /** Arguments as text: incomplete, or not a JSON object. */
       raw: string;
     };
 
@@ -35,17 +35,17 @@ export interface UserBlock {
   key: string;
   id: string;
   text: string;
-  /** The client told the model what the person looked at. */
+  /** The message was sent with a context line. */
   hasContext: boolean;
   files: readonly FileReference[];
   at: string;
-  /** Who wrote it, when that was not the person who reads here: an agent that delegates. */
+  /** The ID of the agent that wrote it; empty for the user. */
   author: string;
-  /** The side that it is for, where both are models. */
+  /** The addressed side of a dual-model agent. */
   to: string;
   fate: Fate | null;
   reason: string;
-  /** Place in the queue from 1; 0 = no longer in it. */
+  /** The position in the queue from 1; 0 if not queued. */
   position: number;
 }
 
@@ -54,7 +54,7 @@ export interface SystemBlock {
   key: string;
   text: string;
   origin: string;
-  /** The side that it is for; both, when it names none. */
+  /** The addressed side; empty for both. */
   to: string;
   silent: boolean;
   files: readonly FileReference[];
@@ -73,11 +73,11 @@ export interface AssistantBlock {
   durationMs: number;
   finish: string;
   side: string;
-  /** Set where a side begins to speak. */
-  speech: Speech | null;
-  /** The definition that said it, when another one has gone on since. */
+  /** Set on the first block of a side's turn. */
+  sideTurn: SideTurn | null;
+  /** The definition that wrote it, if a handoff followed. */
   spokenBy: string;
-  /** The last of its turn: the place for time, model and copy. */
+  /** The last block of a turn, which shows time, model and copy button. */
   endsTurn: boolean;
 }
 
@@ -103,22 +103,22 @@ export type Block =
 
 const CONTEXT_LINE = /^<context(?:[ \t]+[A-Za-z][\w-]*="[^"\n]*")*[ \t]*\/>[ \t]*(?:\r?\n|$)/;
 
-/** A message without the line that a client puts before it for the model; agents put none. */
+/** A message without its context line; messages from agents have none. */
 export function visibleText(text: string, author = ""): string {
   return author ? text : text.replace(CONTEXT_LINE, "");
 }
 
-/** Whether such a line stands before it. */
+/** True if the message has a context line. */
 export function hasContext(text: string, author = ""): boolean {
   return !author && CONTEXT_LINE.test(text);
 }
 
-/** Whether a sender is an agent: people and schedules have names of another form. */
+/** True for agent IDs; users and schedules have other forms. */
 export function isAgentId(text: string): boolean {
   return /^[a-z][a-z0-9]{23}$/.test(text);
 }
 
-/** Where the part of history begins that the agent still sees: the last reset, or 0. */
+/** The sequence number of the last reset, or 0. */
 export function clearedBefore(records: readonly KnownRecord[]): number {
   return records.findLast((record) => record.kind === "reset")?.seq ?? 0;
 }
@@ -129,18 +129,18 @@ export function results(records: readonly KnownRecord[]): Map<string, ToolRecord
   return found;
 }
 
-/** What the finished part of the page is made of; it stays while a model speaks. */
-export type Said = Pick<Conversation, "records" | "items" | "stepOf" | "hasOlder">;
+/** The committed data, which does not change during streaming. */
+export type CommittedData = Pick<Conversation, "records" | "items" | "stepOf" | "hasOlder">;
 
-/** The page without what is being streamed: finished blocks, and then the queue. */
+/** The transcript without the live step: committed blocks and the queue. */
 export interface Page {
   blocks: readonly Block[];
   queue: readonly Block[];
-  /** Whether the beginning of the first run is missing. */
+  /** True if the beginning of the first run is not loaded. */
   isCutOff: boolean;
 }
 
-export function said(conversation: Said, showsCleared: boolean): Page {
+export function committedPage(conversation: CommittedData, showsCleared: boolean): Page {
   const from = showsCleared ? 0 : clearedBefore(conversation.records);
   const records = conversation.records.filter((record) => record.seq >= from);
   const called = new Set<string>();
@@ -161,12 +161,12 @@ export function said(conversation: Said, showsCleared: boolean): Page {
   return { blocks, queue: queuedBlocks(conversation.items, recorded), isCutOff };
 }
 
-/** Put what is being streamed in its place; only what stands beside it is looked at again. */
-export function withSpeech(page: Page, live: LiveStep | null): Block[] {
+/** Inserts the live step and updates only its neighbours. */
+export function withLiveStep(page: Page, live: LiveStep | null): Block[] {
   if (!live?.isWhole) return [...page.blocks, ...page.queue];
-  const speech = liveBlock(live);
+  const sideTurn = liveBlock(live);
   if (live.side) {
-    const blocks = [...page.blocks.map((block) => ({ ...block })), speech];
+    const blocks = [...page.blocks.map((block) => ({ ...block })), sideTurn];
     markAll(blocks, page.isCutOff);
     return [...blocks, ...page.queue];
   }
@@ -175,7 +175,7 @@ export function withSpeech(page: Page, live: LiveStep | null): Block[] {
   if (last?.type === "assistant" && last.endsTurn && !last.side) {
     blocks[blocks.length - 1] = { ...last, endsTurn: false };
   }
-  return [...blocks, speech, ...page.queue];
+  return [...blocks, sideTurn, ...page.queue];
 }
 
 function markAll(blocks: readonly Block[], isCutOff: boolean): void {
@@ -186,7 +186,7 @@ function markAll(blocks: readonly Block[], isCutOff: boolean): void {
 
 function recordBlock(
   record: KnownRecord,
-  conversation: Said,
+  conversation: CommittedData,
   called: ReadonlySet<string>,
 ): Block | null {
   const key = `r:${record.seq}`;
@@ -242,7 +242,7 @@ function recordBlock(
   }
 }
 
-/** A kind that a newer server writes is named, not hidden. */
+/** Record kinds of newer servers are shown by name. */
 function unknownBlock(record: never, key: string): Block {
   const { kind, at } = record as { kind: string; at: string };
   return { type: "unknown", key, kind, at };
@@ -270,7 +270,7 @@ function assistantBlock(record: AssistantRecord, step: string | undefined): Assi
     durationMs: record.durationMs ?? 0,
     finish: record.finish ?? "",
     side: record.side ?? "",
-    speech: null,
+    sideTurn: null,
     spokenBy: "",
     endsTurn: false,
   };
@@ -292,7 +292,7 @@ function liveBlock(live: LiveStep): AssistantBlock {
     durationMs: 0,
     finish: "",
     side: live.side,
-    speech: null,
+    sideTurn: null,
     spokenBy: "",
     endsTurn: false,
   };
@@ -310,7 +310,7 @@ function markTurnEnds(blocks: readonly Block[]): void {
   });
 }
 
-/** Other kinds settle a call or withdraw an item; what comes of that is recorded. */
+/** Other kinds settle a call or withdraw an item; their effects are recorded. */
 const SHOWN_KINDS: ReadonlySet<string> = new Set(["message", "system"]);
 
 function queuedBlocks(
@@ -358,7 +358,7 @@ const FAILURE = /^The (?:\w+ )?agent ".*" \([a-z][a-z0-9]{23}\) (?:failed|was ca
 const REPORT =
   /^Subagent \(reference: [a-z][a-z0-9]{23}\) has (returned the following result|reported a failure):\n\n(.*)$/s;
 
-/** What a subagent's run came to, when that is what a message tells. */
+/** The result of a subagent's run, if the message reports one. */
 export function reportOf(text: string): { title: string; text: string } | null {
   const found = REPORT.exec(text);
   if (!found) return null;
@@ -370,7 +370,7 @@ export function reportOf(text: string): { title: string; text: string } | null {
 
 const SCHEDULED = /^\[(schedule|heartbeat)\] ([^\n]*)\n((?:\w+: [^\n]*\n)*)\n(.*)$/s;
 
-/** What the head of a scheduled message says, taken from its words: whose time has come, and when. */
+/** Title and due time from the header of a scheduled message. */
 export function scheduledOf(text: string): { title: string; due: string; text: string } | null {
   const [, kind, title = "", head = "", rest = ""] = SCHEDULED.exec(text) ?? [];
   if (!kind) return null;
@@ -378,8 +378,8 @@ export function scheduledOf(text: string): { title: string; due: string; text: s
   return { title: `${kind === "schedule" ? "Schedule" : "Heartbeat"}: ${title}`, due, text: rest };
 }
 
-/** Whether a notice says that something did not come to its end; only the engine's own words count. */
-export function isBadNews(block: SystemBlock): boolean {
+/** True if the engine reports a failure; messages by others are not considered. */
+export function isFailure(block: SystemBlock): boolean {
   if (!isAgentId(block.origin)) return false;
   return FAILURE.test(block.text) || reportOf(block.text)?.title === "Failure in";
 }

@@ -1,4 +1,4 @@
-/** Blocks of code: a bar with the language and a copy button, colours when the text is complete. */
+/** Code blocks: a bar with the language and a copy button, highlighted once complete. */
 
 import DOMPurify from "dompurify";
 
@@ -9,7 +9,7 @@ export function languageOf(code: Element): string {
   return name?.slice("language-".length).toLowerCase() ?? "";
 }
 
-export function dressCode(root: ParentNode, isComplete: boolean): void {
+export function decorateCode(root: ParentNode, isComplete: boolean): void {
   for (const pre of root.querySelectorAll("pre")) {
     const code = pre.querySelector("code") ?? pre;
     const language = languageOf(code);
@@ -17,7 +17,7 @@ export function dressCode(root: ParentNode, isComplete: boolean): void {
     pre.replaceWith(figure);
     pre.tabIndex = 0;
     figure.append(pre);
-    if (isComplete && language) void colour(code, language);
+    if (isComplete && language) void highlightCode(code, language);
   }
 }
 
@@ -28,11 +28,11 @@ function figureOf(code: Element, language: string): HTMLElement {
   return figure;
 }
 
-/** So many characters are laid out anew with each word. */
+/** The number of characters that are laid out again with each update. */
 const CHUNK = 4000;
 
-/** Code that is being written: only what is new is added, and only the last lines are laid out anew. */
-export class GrowingCode {
+/** Streaming code: appends new text and lays out only the last lines again. */
+export class StreamingCode {
   private readonly code = document.createElement("code");
   private tail = this.begin("");
   private text = "";
@@ -49,7 +49,7 @@ export class GrowingCode {
     node.replaceChildren(figure);
   }
 
-  /** Show the text; false when it is another one than before, and not only longer. */
+  /** Shows the text; false if it does not continue the previous text. */
   write(text: string): boolean {
     if (!text.startsWith(this.text)) return false;
     this.tail.appendData(text.slice(this.text.length));
@@ -96,7 +96,7 @@ export function copyButton(text: () => string): HTMLButtonElement {
   return button;
 }
 
-/** Put text on the clipboard; over plain HTTP from another machine browsers refuse it. */
+/** Copies text; browsers refuse this over plain HTTP from another machine. */
 export async function copy(text: string): Promise<boolean> {
   try {
     await navigator.clipboard.writeText(text);
@@ -106,7 +106,7 @@ export async function copy(text: string): Promise<boolean> {
   }
 }
 
-async function colour(code: Element, language: string): Promise<void> {
+async function highlightCode(code: Element, language: string): Promise<void> {
   const { highlight } = await import("./highlight");
   const html = highlight(code.textContent ?? "", language);
   if (html === null) return;

@@ -1,4 +1,4 @@
-/** Colours for code; loaded when the first block of code is on the page. */
+/** Syntax highlighting, loaded with the first code block. */
 
 import hljs from "highlight.js/lib/core";
 import bash from "highlight.js/lib/languages/bash";
@@ -40,10 +40,10 @@ const LANGUAGES = {
 };
 for (const [name, language] of Object.entries(LANGUAGES)) hljs.registerLanguage(name, language);
 
-const LONGEST = 60_000;
+const MAX_LENGTH = 60_000;
 
-/** HTML with `hljs-*` spans, or null where the language is not known or the code too long. */
+/** HTML with `hljs-*` spans, or null if the language is unknown or the code too long. */
 export function highlight(code: string, language: string): string | null {
-  if (code.length > LONGEST || !hljs.getLanguage(language)) return null;
+  if (code.length > MAX_LENGTH || !hljs.getLanguage(language)) return null;
   return hljs.highlight(code, { language, ignoreIllegals: true }).value;
 }

@@ -1,14 +1,14 @@
-/** Markdown to HTML, cut into top-level blocks so that a growing text renders only its last one anew. */
+/** Markdown to HTML in top-level blocks, so that streaming text renders only its last block again. */
 
 import { Marked, type Token, type Tokens, type TokensList } from "marked";
 
 export interface MarkdownBlock {
   html: string;
-  /** Whether the list of the block before it goes on here. */
+  /** True if this continues the list of the previous block. */
   continues: boolean;
-  /** Code that is still being written, instead of HTML. */
+  /** Streaming code, instead of HTML. */
   code?: { language: string; text: string };
-  /** The first rows of a table that grew, as tables with the same head: the last rows are the HTML. */
+  /** Earlier rows of a streaming table, as tables with the same header; `html` has the last rows. */
   earlier?: readonly string[];
 }
 
@@ -23,7 +23,7 @@ const COMMENT = /<!--[\s\S]*?(?:-->|$)/g;
 
 const escaped = (text: string) => text.replaceAll("<", "&lt;").replaceAll(">", "&gt;");
 
-/** HTML inside Markdown: plain tags stay tags, and everything else is text that people can see. */
+/** HTML inside Markdown: keeps plain tags and escapes everything else. */
 function plainHtml(html: string): string {
   return html
     .replace(COMMENT, "")
@@ -33,7 +33,7 @@ function plainHtml(html: string): string {
 const marked = new Marked({
   gfm: true,
   renderer: {
-    // No form elements: a task's box is a character.
+    // No form elements: checkboxes are characters.
     checkbox: ({ checked }) => (checked ? "☑ " : "☐ "),
     html: ({ text }) => plainHtml(text),
   },
@@ -50,29 +50,29 @@ export function parseBlocks(text: string): MarkdownBlock[] {
   return tokens.filter(isShown).map((token) => block(token));
 }
 
-/** So many points of a list that still grows are looked at again with each word. */
-const OPEN_POINTS = 8;
+/** The number of items of a streaming list that are parsed again with each update. */
+const OPEN_ITEMS = 8;
 
-/** So many rows of a table that still grows are drawn anew with each word. */
+/** The number of rows of a streaming table that are drawn again with each update. */
 const OPEN_ROWS = 8;
 
-/** HTML inside a cell that ends the cell, its row or its table. */
+/** HTML inside a cell that closes the cell, its row or its table. */
 const TABLE_TAG = /<\/?t/i;
 
-/** The rows of a table that are settled, and what the lexer needs to go on after them. */
+/** The settled rows of a table, and what the lexer needs to continue after them. */
 interface SettledRows {
   head: string;
   start: number;
   earlier: readonly string[];
 }
 
-/** A text that grows at its end: every block but the last is parsed once, and so are most points and rows. */
-export class GrowingText {
+/** Streaming text: parses every block but the last only once, and most list items and rows too. */
+export class StreamingText {
   private settled: MarkdownBlock[] = [];
   private settledText = "";
-  /** Whether the text after the settled part begins inside a list. */
+  /** True if the unsettled text starts inside a list. */
   private isInList = false;
-  /** The rows before the text after the settled part, when that begins inside a table. */
+  /** The settled rows, if the unsettled text starts inside a table. */
   private rows: SettledRows | null = null;
 
   blocks(text: string): MarkdownBlock[] {
@@ -92,7 +92,7 @@ export class GrowingText {
     const last = tokens.findLastIndex(isShown);
     for (const token of tokens.splice(0, Math.max(0, last))) this.settle(token);
     const growing = tokens.find(isShown);
-    if (growing?.type === "list") this.settlePoints(growing as Tokens.List);
+    if (growing?.type === "list") this.settleItems(growing as Tokens.List);
     if (growing?.type === "table") this.settleRows(growing as Tokens.Table);
     const open = tokens.filter(isShown).map((token) => this.open(token));
     return [...this.settled, ...open];
@@ -122,10 +122,10 @@ export class GrowingText {
     this.rows = null;
   }
 
-  /** Take the first points out of a list: what follows them cannot change them. */
-  private settlePoints(list: Tokens.List): void {
-    if (list.items.length < 2 * OPEN_POINTS) return;
-    const items = list.items.splice(0, list.items.length - OPEN_POINTS);
+  /** Settles the first items of a list, which later text cannot change. */
+  private settleItems(list: Tokens.List): void {
+    if (list.items.length < 2 * OPEN_ITEMS) return;
+    const items = list.items.splice(0, list.items.length - OPEN_ITEMS);
     const raw = items.map((item) => item.raw).join("");
     if (!list.raw.startsWith(raw)) return;
     this.settle({ ...list, items, raw });
@@ -133,7 +133,7 @@ export class GrowingText {
     list.raw = list.raw.slice(raw.length);
     if (list.ordered) list.start = Number(list.start) + items.length;
   }
-  /** Take the first rows out of a table: each is a line, and the lines after it cannot change it. */
+  /** Settles the first rows of a table, which later lines cannot change. */
   private settleRows(table: Tokens.Table): void {
     if (table.rows.length < 2 * OPEN_ROWS || TABLE_TAG.test(table.raw)) return;
     const rows = table.rows.splice(0, table.rows.length - OPEN_ROWS);

@@ -1,8 +1,8 @@
 /**
- * What a text may do to the page: show itself.
+ * Sanitises HTML from untrusted text.
  *
- * The HTML that Markdown gave is cut down to an allow-list and turned into nodes, which go into the page as
- * they are: nothing is parsed a second time. Nothing here makes the browser ask a foreign host for anything.
+ * HTML is reduced to an allowlist and converted to nodes that are inserted without parsing them again.
+ * Nothing causes a request to another host.
  */
 
 import DOMPurify from "dompurify";
@@ -37,7 +37,7 @@ const HAS_SCHEME = /^(?:[a-z][a-z0-9+.-]*:|\/\/|\\)/i;
 const purifier = DOMPurify(window);
 
 export interface SanitiseOptions {
-  /** The address of a file in the agent's own tree, for images that name one by its path. */
+  /** The URL of an agent's file, for images that reference one by path. */
   fileUrl?: (path: string) => string;
 }
 
@@ -47,11 +47,11 @@ export function sanitise(html: string, options: SanitiseOptions = {}): DocumentF
     ALLOWED_ATTR: ATTRIBUTES,
     ALLOW_ARIA_ATTR: false,
     ALLOW_DATA_ATTR: false,
-    ALLOWED_URI_REGEXP: KNOWN_SCHEMES, // the first sieve: each address is judged again below
+    ALLOWED_URI_REGEXP: KNOWN_SCHEMES, // a first filter: each URL is checked again below
     RETURN_DOM_FRAGMENT: true,
     SANITIZE_DOM: true,
   });
-  for (const element of fragment.querySelectorAll("*")) tidy(element);
+  for (const element of fragment.querySelectorAll("*")) cleanAttributes(element);
   for (const link of fragment.querySelectorAll("a")) guardLink(link);
   for (const image of fragment.querySelectorAll("img")) guardImage(image, options);
   for (const entry of fragment.querySelectorAll("li")) {
@@ -61,7 +61,7 @@ export function sanitise(html: string, options: SanitiseOptions = {}): DocumentF
   return fragment;
 }
 
-function tidy(element: Element): void {
+function cleanAttributes(element: Element): void {
   const isCode = element.localName === "code";
   const classes = [...element.classList].filter((name) => isCode && LANGUAGE_CLASS.test(name));
   if (classes.length) element.className = classes.join(" ");
@@ -104,7 +104,7 @@ function guardImage(image: HTMLImageElement, options: SanitiseOptions): void {
   const origin = document.createElement("small");
   origin.textContent = remote ? `Open image from ${remote.host}` : "Image can’t be displayed";
   box.append(label, origin);
-  // A link cannot hold a link: an image that is one takes its place.
+  // Links cannot be nested: a linked image replaces its link.
   const parent = image.closest("a");
   if (parent && box.localName === "a") {
     image.remove();

@@ -1,6 +1,6 @@
-/** A table that is being written: rows that are complete stay as they are, and new ones come after them. */
+/** A streaming table: complete rows stay and new rows are appended. */
 
-export class GrowingTable {
+export class StreamingTable {
   private readonly table: Element | null;
   private last: Element | null;
   private earlier: readonly string[];
@@ -19,7 +19,7 @@ export class GrowingTable {
     this.write(earlier, html);
   }
 
-  /** Show the rows; false when they are those of another table. */
+  /** Shows the rows; false if they belong to another table. */
   write(earlier: readonly string[], html: string): boolean {
     if (this.earlier.some((rows, index) => rows !== earlier[index])) return false;
     this.last?.remove();

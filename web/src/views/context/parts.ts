@@ -1,12 +1,12 @@
-/** A context as the page shows it: parts with their share, and messages in one line each. */
+/** Labels and token shares for the context page. */
 
-import type { ContextMessage, ContextView } from "../../api/shapes";
+import type { ContextMessage, ContextView } from "../../api/types";
 
 export interface Share {
   name: string;
   label: string;
   tokens: number;
-  /** Of all parts together, in per cent. */
+  /** In per cent of all parts. */
   share: number;
 }
 
@@ -60,10 +60,10 @@ export function messageText(message: ContextMessage): string {
 }
 
 export const PRESSURE: Record<ContextView["pressure"], string> = {
-  low: "Within the limit.",
-  warning: "Will be summarised after this turn.",
-  critical: "Will be summarised before the next call.",
-  full: "Over the limit: the oldest messages are dropped.",
+  low: "Within the limit",
+  warning: "Will be summarised after this turn",
+  critical: "Will be summarised before the next call",
+  full: "Over the limit: the oldest messages are dropped",
 };
 
 export const REASONS: Record<string, string> = {
