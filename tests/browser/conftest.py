@@ -1,4 +1,4 @@
-"""One server and one browser for each test process; a fresh browser profile for each test."""
+"""Fixtures: a server and a browser per test process, and a new browser profile per test."""
 
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser, BrowserContext, Page, expect, sync_playwright
 
-from tests.browser.hostile import ANSWERS
-from tests.browser.house import House, make_project
+from tests.browser.hostile_text import ANSWERS
+from tests.browser.server_process import ServerProcess, make_project
 from tests.browser.window import Window, watched
 
 CHROMIUM = Path("/usr/bin/chromium")
@@ -36,7 +36,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 @pytest.fixture(scope="module")
 def browser() -> Iterator[Browser]:
-    """A browser for one module: while it is open, no other test of the process can run a loop."""
+    """A browser for one module: while it is open, no other test can run an event loop."""
     assert CHROMIUM.exists(), "the browser tests need Debian's chromium: run `make system`"
     assert STATIC.exists(), "the browser tests need the built web app: run `make web`"
     expect.set_options(timeout=PATIENCE_MS)
@@ -47,16 +47,16 @@ def browser() -> Iterator[Browser]:
 
 
 @pytest.fixture(scope="session")
-def house(tmp_path_factory: pytest.TempPathFactory) -> Iterator[House]:
-    house = House(make_project(tmp_path_factory.mktemp("project"), ANSWERS))
-    house.start()
-    yield house
-    house.close()
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ServerProcess]:
+    server = ServerProcess(make_project(tmp_path_factory.mktemp("project"), ANSWERS))
+    server.start()
+    yield server
+    server.close()
 
 
 @pytest.fixture
 def profile(browser: Browser) -> Iterator[Profile]:
-    """Make browser profiles that have never been here."""
+    """Create new browser profiles."""
     made: list[BrowserContext] = []
 
     def make(*, width: int = 1280, height: int = 800, is_phone: bool = False) -> BrowserContext:
@@ -73,22 +73,22 @@ def profile(browser: Browser) -> Iterator[Profile]:
 
 
 @pytest.fixture
-def visit(profile: Profile, house: House) -> Callable[..., Window]:
-    """Open windows of a browser that is signed in, all of one profile."""
+def visit(profile: Profile, server: ServerProcess) -> Callable[..., Window]:
+    """Open signed-in windows that share one profile."""
     contexts: list[BrowserContext] = []
 
     def open_window(path: str = "/", **look: int | bool) -> Window:
         if not contexts:
             context = profile(**look)
             response = context.request.post(
-                f"{house.base}/api/login",
-                data={"token": house.token},
-                headers={"Origin": house.base, "X-Retinue": "1"},
+                f"{server.base}/api/login",
+                data={"token": server.token},
+                headers={"Origin": server.base, "X-Retinue": "1"},
             )
             assert response.ok, response.text()
             contexts.append(context)
-        page: Page = watched(contexts[0].new_page(), house.base)
-        page.goto(f"{house.base}{path}")
+        page: Page = watched(contexts[0].new_page(), server.base)
+        page.goto(f"{server.base}{path}")
         return Window(page)
 
     return open_window

@@ -1,4 +1,4 @@
-"""The web app's types come from the server's own description, as it is today."""
+"""The checked-in OpenAPI document matches the server."""
 
 import subprocess
 import sys

@@ -1,4 +1,4 @@
-"""What agents ask their owner: decided once, in any window, and seen in all of them."""
+"""Approvals and questions: decided once in any window, and updated in all."""
 
 import json
 import re
@@ -6,8 +6,8 @@ from collections.abc import Callable
 
 from playwright.sync_api import Locator, Route, expect
 
-from tests.browser.hostile import TEXTS
-from tests.browser.house import House
+from tests.browser.hostile_text import TEXTS
+from tests.browser.server_process import ServerProcess
 from tests.browser.window import Window
 
 Visit = Callable[..., Window]
@@ -32,7 +32,7 @@ def cards(window: Window) -> Locator:
 
 
 def link(window: Window, count: str) -> Locator:
-    """The way to the inbox, with what it tells of it."""
+    """The sidebar link to Approvals with its count."""
     name = f"Approvals {count} pending" if count else "Approvals"
     return window.list.get_by_role("link", name=name, exact=True)
 
@@ -76,17 +76,17 @@ def test_escape_does_not_take_back_what_waits_for_a_decision(visit: Visit) -> No
 
 
 def test_the_inbox_holds_what_every_agent_asks_and_then_what_was_decided(
-    visit: Visit, house: House
+    visit: Visit, server: ServerProcess
 ) -> None:
     window = visit("/#/approvals", width=390, height=800, is_phone=True)
     expect(window.page.get_by_text("No pending approvals")).to_be_visible()
-    first = house.begin("assistant", "First")
-    second = house.begin("careful", "Second")
-    house.call("POST", f"/api/agents/{first}/messages", {"content": ASK})
+    first = server.begin("assistant", "First")
+    second = server.begin("careful", "Second")
+    server.call("POST", f"/api/agents/{first}/messages", {"content": ASK})
     waiting = window.page.get_by_role("list", name="Pending requests")
     expect(waiting.get_by_role("listitem")).to_have_count(1)
     path = f"/api/agents/{second}/messages"
-    house.call("POST", path, {"content": 'call weigh {"thing": "an apple"}'})
+    server.call("POST", path, {"content": 'call weigh {"thing": "an apple"}'})
     expect(waiting.get_by_role("listitem")).to_have_count(2)
     expect(window.page).to_have_title(re.compile(r"^\(\d+\) Approvals"))
     card = cards(window).filter(has_text="Second")
@@ -95,7 +95,7 @@ def test_the_inbox_holds_what_every_agent_asks_and_then_what_was_decided(
     card.get_by_role("button", name="Deny").tap()
     expect(card).to_contain_text("Denied")
     expect(waiting).to_contain_text("First")
-    house.call("POST", f"/api/agents/{first}/stop")
+    server.call("POST", f"/api/agents/{first}/stop")
     expect(cards(window).filter(has_text="First")).to_contain_text("No longer needed")
     expect(window.page.get_by_text("No pending approvals")).to_be_visible()
     assert window.page.evaluate("document.documentElement.scrollWidth") <= 390
@@ -132,7 +132,9 @@ def test_a_form_says_at_its_fields_what_is_wrong_and_sends_typed_values(visit: V
     assert window.trouble == []
 
 
-def test_a_field_that_only_the_server_refuses_is_marked(visit: Visit, house: House) -> None:
+def test_a_field_that_only_the_server_refuses_is_marked(
+    visit: Visit, server: ServerProcess
+) -> None:
     window = visit()
     window.begin()
     window.say(f"call ask_user {json.dumps({'schema': FORM})}")
@@ -151,16 +153,18 @@ def test_a_field_that_only_the_server_refuses_is_marked(visit: Visit, house: Hou
     expect(form).to_contain_text("Denied")
 
 
-def test_a_decision_that_comes_too_late_shows_what_was_decided(visit: Visit, house: House) -> None:
+def test_a_decision_that_comes_too_late_shows_what_was_decided(
+    visit: Visit, server: ServerProcess
+) -> None:
     window = visit()
     window.begin()
     window.say(ASK)
     expect(cards(window)).to_contain_text("@network")
     agent = window.place()
-    [asked] = house.call("GET", f"/api/permissions?status=pending&agent={agent}")["requests"]
+    [asked] = server.call("GET", f"/api/permissions?status=pending&agent={agent}")["requests"]
 
     def decide_first(route: Route) -> None:
-        house.call("POST", f"/api/permissions/{asked['id']}", {"decision": "deny", "note": "No."})
+        server.call("POST", f"/api/permissions/{asked['id']}", {"decision": "deny", "note": "No."})
         route.continue_()
 
     window.page.route(f"**/api/permissions/{asked['id']}", decide_first, times=1)
@@ -170,11 +174,13 @@ def test_a_decision_that_comes_too_late_shows_what_was_decided(visit: Visit, hou
     expect(cards(window).get_by_role("button", name="Allow")).to_have_count(0)
 
 
-def test_a_hostile_request_is_shown_whole_and_does_nothing(visit: Visit, house: House) -> None:
+def test_a_hostile_request_is_shown_whole_and_does_nothing(
+    visit: Visit, server: ServerProcess
+) -> None:
     thing = "a\u202egnp.exe \u001b[2J\u200b" + "\n".join(TEXTS)
-    agent_id = house.begin("careful", "<img src=x onerror=alert(30)>\u202e")
+    agent_id = server.begin("careful", "<img src=x onerror=alert(30)>\u202e")
     path = f"/api/agents/{agent_id}/messages"
-    house.call("POST", path, {"content": f"call weigh {json.dumps({'thing': thing})}"})
+    server.call("POST", path, {"content": f"call weigh {json.dumps({'thing': thing})}"})
     for place in (f"/#/c/{agent_id}", "/#/approvals"):
         window = visit(place)
         card = cards(window).filter(has_text="onerror=alert(30)")

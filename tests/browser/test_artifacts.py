@@ -1,4 +1,4 @@
-"""Lists, notes and views beside the conversations, kept by people and agents, live everywhere."""
+"""The panel for lists, notes and views, updated live by users and agents."""
 
 from collections.abc import Callable
 from typing import Any
@@ -6,8 +6,8 @@ from typing import Any
 import pytest
 from playwright.sync_api import Locator, expect
 
-from tests.browser.hostile import TEXTS
-from tests.browser.house import House
+from tests.browser.hostile_text import TEXTS
+from tests.browser.server_process import ServerProcess
 from tests.browser.test_accessibility import complaints
 from tests.browser.window import Window
 
@@ -26,9 +26,9 @@ def open_panel(window: Window) -> Locator:
     return panel(window)
 
 
-def keep(house: House, plugin: str, operation: str, **arguments: Any) -> Any:
+def keep(server: ServerProcess, plugin: str, operation: str, **arguments: Any) -> Any:
     path = f"/api/plugins/{plugin}/operations/{operation}"
-    return house.call("POST", path, {"arguments": arguments})["result"]
+    return server.call("POST", path, {"arguments": arguments})["result"]
 
 
 def test_a_list_is_made_filled_completed_ordered_and_undone(visit: Visit) -> None:
@@ -64,11 +64,11 @@ def test_a_list_is_made_filled_completed_ordered_and_undone(visit: Visit) -> Non
 
 
 def test_a_list_has_fields_of_its_own_and_is_filtered_with_errors_in_their_place(
-    visit: Visit, house: House
+    visit: Visit, server: ServerProcess
 ) -> None:
-    keep(house, "lists", "create", name="Reading")
+    keep(server, "lists", "create", name="Reading")
     for title in ("Emma", "Ulysses"):
-        keep(house, "lists", "item-add", list="Reading", title=title)
+        keep(server, "lists", "item-add", list="Reading", title=title)
     window = visit()
     side = open_panel(window)
     side.get_by_role("button", name="Reading").click()
@@ -99,11 +99,11 @@ def test_a_list_has_fields_of_its_own_and_is_filtered_with_errors_in_their_place
 
 
 def test_what_an_agent_changes_appears_in_every_window_with_who_and_what(
-    visit: Visit, house: House
+    visit: Visit, server: ServerProcess
 ) -> None:
-    agent_id = house.begin("clerk", "Keeper")
-    note = keep(house, "notes", "create", title="Journal", content="Monday\nTuesday\n")["note"]
-    keep(house, "lists", "create", name="Errands")
+    agent_id = server.begin("clerk", "Keeper")
+    note = keep(server, "notes", "create", title="Journal", content="Monday\nTuesday\n")["note"]
+    keep(server, "lists", "create", name="Errands")
     one = visit(f"/#/c/{agent_id}")
     other = visit()
     sides = [open_panel(one), open_panel(other)]
@@ -128,16 +128,16 @@ def test_what_an_agent_changes_appears_in_every_window_with_who_and_what(
 
 
 def test_a_note_is_written_and_a_text_that_changed_meanwhile_is_not_lost_unasked(
-    visit: Visit, house: House
+    visit: Visit, server: ServerProcess
 ) -> None:
-    note = keep(house, "notes", "create", title="Shared", content="First.")["note"]
+    note = keep(server, "notes", "create", title="Shared", content="First.")["note"]
     window = visit()
     side = open_panel(window)
     side.get_by_role("button", name="Shared").click()
     side.get_by_role("button", name="Edit").click()
     text = side.get_by_role("textbox", name="Text of Shared")
     text.fill("# Mine\n\nWords.")
-    keep(house, "notes", "write", note=note["id"], content="Theirs.")
+    keep(server, "notes", "write", note=note["id"], content="Theirs.")
     expect(side).to_contain_text("changed while you were editing")
     side.get_by_role("button", name="Save").click()
     window.confirm("Cancel")
@@ -150,9 +150,9 @@ def test_a_note_is_written_and_a_text_that_changed_meanwhile_is_not_lost_unasked
     expect(side.get_by_role("list", name="Changes").get_by_role("listitem")).to_have_count(3)
 
 
-def test_a_query_is_kept_as_a_view_renamed_and_deleted(visit: Visit, house: House) -> None:
-    keep(house, "lists", "create", name="Garden")
-    keep(house, "lists", "item-add", list="Garden", title="Water the figs", tags=["figs"])
+def test_a_query_is_kept_as_a_view_renamed_and_deleted(visit: Visit, server: ServerProcess) -> None:
+    keep(server, "lists", "create", name="Garden")
+    keep(server, "lists", "item-add", list="Garden", title="Water the figs", tags=["figs"])
     window = visit()
     side = open_panel(window)
     side.get_by_role("button", name="New query").click()
@@ -161,7 +161,7 @@ def test_a_query_is_kept_as_a_view_renamed_and_deleted(visit: Visit, house: Hous
     side.get_by_role("textbox", name="View name").fill("About figs")
     side.get_by_role("button", name="Save view").click()
     expect(side.get_by_role("heading", name="About figs")).to_be_visible()
-    keep(house, "lists", "item-add", list="Garden", title="Eat the figs", tags=["figs"])
+    keep(server, "lists", "item-add", list="Garden", title="Eat the figs", tags=["figs"])
     expect(side.get_by_role("list", name="Results").get_by_role("listitem")).to_have_count(2)
     side.get_by_role("button", name="Actions for About figs").click()
     window.page.get_by_role("menuitem", name="Delete").click()
@@ -171,10 +171,12 @@ def test_a_query_is_kept_as_a_view_renamed_and_deleted(visit: Visit, house: Hous
     expect(views).to_contain_text("About figs")
 
 
-def test_lists_and_notes_are_found_by_the_palette_and_by_search(visit: Visit, house: House) -> None:
-    keep(house, "lists", "create", name="Cellar")
-    keep(house, "lists", "item-add", list="Cellar", title="Quince jelly")
-    keep(house, "notes", "create", title="Recipes", content="Quince needs long cooking.")
+def test_lists_and_notes_are_found_by_the_palette_and_by_search(
+    visit: Visit, server: ServerProcess
+) -> None:
+    keep(server, "lists", "create", name="Cellar")
+    keep(server, "lists", "item-add", list="Cellar", title="Quince jelly")
+    keep(server, "notes", "create", title="Recipes", content="Quince needs long cooking.")
     window = visit()
     expect(window.list).to_be_visible()
     window.page.keyboard.press("Control+k")
@@ -190,11 +192,11 @@ def test_lists_and_notes_are_found_by_the_palette_and_by_search(visit: Visit, ho
     )
 
 
-def test_hostile_names_items_and_notes_are_only_text(visit: Visit, house: House) -> None:
-    keep(house, "lists", "create", name=f"Evil {EVIL}")
-    keep(house, "lists", "item-add", list=f"Evil {EVIL}", title=EVIL, notes=TEXTS[3], tags=["<b>"])
-    keep(house, "lists", "item-add", list=f"Evil {EVIL}", title="x" * 300)
-    note = keep(house, "notes", "create", title=f"Note {EVIL}", content="\n\n".join(TEXTS))["note"]
+def test_hostile_names_items_and_notes_are_only_text(visit: Visit, server: ServerProcess) -> None:
+    keep(server, "lists", "create", name=f"Evil {EVIL}")
+    keep(server, "lists", "item-add", list=f"Evil {EVIL}", title=EVIL, notes=TEXTS[3], tags=["<b>"])
+    keep(server, "lists", "item-add", list=f"Evil {EVIL}", title="x" * 300)
+    note = keep(server, "notes", "create", title=f"Note {EVIL}", content="\n\n".join(TEXTS))["note"]
     window = visit(width=1280)
     side = open_panel(window)
     side.get_by_role("button", name="Evil <img").click()
@@ -212,13 +214,13 @@ def test_hostile_names_items_and_notes_are_only_text(visit: Visit, house: House)
     window.page.wait_for_timeout(200)
     assert window.page.evaluate("document.documentElement.scrollWidth") <= 1280
     assert window.trouble == []
-    keep(house, "notes", "delete", note=note["id"])
+    keep(server, "notes", "delete", note=note["id"])
 
 
 def test_on_a_phone_the_panel_is_a_sheet_that_escape_and_back_close(
-    visit: Visit, house: House
+    visit: Visit, server: ServerProcess
 ) -> None:
-    keep(house, "lists", "create", name="Pockets")
+    keep(server, "lists", "create", name="Pockets")
     window = visit(width=390, height=844, is_phone=True)
     window.page.get_by_role("button", name="Open sidebar").click()
     side = open_panel(window)
@@ -236,11 +238,11 @@ def test_on_a_phone_the_panel_is_a_sheet_that_escape_and_back_close(
 
 
 def test_what_is_open_in_the_panel_goes_along_with_a_message_unseen(
-    visit: Visit, house: House
+    visit: Visit, server: ServerProcess
 ) -> None:
-    keep(house, "lists", "create", name="Parcels")
-    item = keep(house, "lists", "item-add", list="Parcels", title="From Lisbon")["item"]
-    agent_id = house.begin("clerk", "Asked about it")
+    keep(server, "lists", "create", name="Parcels")
+    item = keep(server, "lists", "item-add", list="Parcels", title="From Lisbon")["item"]
+    agent_id = server.begin("clerk", "Asked about it")
     window = visit(f"/#/c/{agent_id}")
     side = open_panel(window)
     side.get_by_role("button", name="Parcels").click()
@@ -249,28 +251,28 @@ def test_what_is_open_in_the_panel_goes_along_with_a_message_unseen(
     expect(window.bubbles().get_by_text("hello", exact=True)).to_be_visible()
     expect(window.bubbles()).not_to_contain_text("Lisbon")
     expect(window.answers("Clerk")).to_be_visible()
-    records = house.call("GET", f"/api/agents/{agent_id}/history?limit=10")["records"]
+    records = server.call("GET", f"/api/agents/{agent_id}/history?limit=10")["records"]
     said = next(record["text"] for record in records if record["kind"] == "user")
     assert said.startswith("<context ") and said.endswith("\nhello")
     assert 'type="list"' in said and 'name="Parcels"' in said and item["id"] in said
 
 
 def test_what_changed_while_the_server_was_away_is_there_when_it_is_back(
-    visit: Visit, house: House
+    visit: Visit, server: ServerProcess
 ) -> None:
-    keep(house, "lists", "create", name="Patience")
-    keep(house, "lists", "item-add", list="Patience", title="Before")
+    keep(server, "lists", "create", name="Patience")
+    keep(server, "lists", "item-add", list="Patience", title="Before")
     window = visit()
     side = open_panel(window)
     side.get_by_role("button", name="Patience").click()
     expect(side.get_by_role("checkbox", name="Done: Before")).to_be_visible()
-    house.kill()
+    server.kill()
     side.get_by_role("textbox", name="New item").fill("Lost?")
     window.page.keyboard.press("Enter")
     expect(window.page.get_by_text("Couldn’t save the change.")).to_be_visible()
     expect(side.get_by_role("textbox", name="New item")).to_have_value("Lost?")
-    house.start()
-    keep(house, "lists", "item-add", list="Patience", title="After")
+    server.start()
+    keep(server, "lists", "item-add", list="Patience", title="After")
     expect(side.get_by_role("checkbox", name="Done: After")).to_be_visible()
     side.get_by_role("textbox", name="New item").press("Enter")
     expect(side.get_by_role("checkbox", name="Done: Lost?")).to_be_visible()
@@ -278,10 +280,10 @@ def test_what_changed_while_the_server_was_away_is_there_when_it_is_back(
 
 
 @pytest.mark.parametrize("theme", ["light", "dark"])
-def test_the_panel_has_no_serious_fault(visit: Visit, house: House, theme: str) -> None:
-    keep(house, "lists", "create", name=f"Seen {theme}", fields=[{"label": "Due", "type": "date"}])
-    keep(house, "lists", "item-add", list=f"Seen {theme}", title="Thing", tags=["one"])
-    keep(house, "notes", "create", title=f"Read {theme}", content="# Title\n\nWords.")
+def test_the_panel_has_no_serious_fault(visit: Visit, server: ServerProcess, theme: str) -> None:
+    keep(server, "lists", "create", name=f"Seen {theme}", fields=[{"label": "Due", "type": "date"}])
+    keep(server, "lists", "item-add", list=f"Seen {theme}", title="Thing", tags=["one"])
+    keep(server, "notes", "create", title=f"Read {theme}", content="# Title\n\nWords.")
     window = visit()
     scheme = "dark" if theme == "dark" else "light"
     window.page.emulate_media(color_scheme=scheme, reduced_motion="reduce")

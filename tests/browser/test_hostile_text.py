@@ -1,10 +1,10 @@
-"""What an agent says can do nothing but be read."""
+"""Hostile text in answers and names is displayed and has no other effect."""
 
 from collections.abc import Callable
 
 from playwright.sync_api import expect
 
-from tests.browser.house import House
+from tests.browser.server_process import ServerProcess
 from tests.browser.window import Window
 
 FORBIDDEN = (
@@ -13,9 +13,9 @@ FORBIDDEN = (
 
 
 def test_a_hostile_answer_runs_nothing_asks_nobody_and_breaks_no_layout(
-    visit: Callable[..., Window], house: House
+    visit: Callable[..., Window], server: ServerProcess
 ) -> None:
-    agent_id = house.begin("stranger", '<img src=x onerror="alert(20)">')
+    agent_id = server.begin("stranger", '<img src=x onerror="alert(20)">')
     window = visit(f"/#/c/{agent_id}")
     window.say("the corpus")
     answer = window.answers("Stranger")
@@ -33,9 +33,9 @@ def test_a_hostile_answer_runs_nothing_asks_nobody_and_breaks_no_layout(
 
 
 def test_hostile_names_of_tools_files_and_people_are_only_text(
-    visit: Callable[..., Window], house: House
+    visit: Callable[..., Window], server: ServerProcess
 ) -> None:
-    agent_id = house.begin("assistant", "<script>alert(21)</script>")
+    agent_id = server.begin("assistant", "<script>alert(21)</script>")
     window = visit(f"/#/c/{agent_id}")
     window.say('call weigh {"thing": "<img src=x onerror=alert(22)>"}')
     window.call("weigh").get_by_role("button").first.click()

@@ -1,11 +1,11 @@
-"""Everything can be reached without a pointer, and the focus is never lost."""
+"""Keyboard navigation and focus handling."""
 
 import json
 from collections.abc import Callable
 
 from playwright.sync_api import expect
 
-from tests.browser.house import House
+from tests.browser.server_process import ServerProcess
 from tests.browser.window import Window
 
 Visit = Callable[..., Window]
@@ -17,9 +17,11 @@ def palette(window: Window, words: str) -> None:
     window.page.keyboard.type(words)
 
 
-def test_the_palette_opens_conversations_pages_and_new_agents(visit: Visit, house: House) -> None:
-    roses = house.begin("clerk", "About roses")
-    house.say(roses, "hello")
+def test_the_palette_opens_conversations_pages_and_new_agents(
+    visit: Visit, server: ServerProcess
+) -> None:
+    roses = server.begin("clerk", "About roses")
+    server.say(roses, "hello")
     window = visit()
     expect(window.row("About roses")).to_be_visible()
     palette(window, "about ros")
@@ -41,8 +43,8 @@ def test_the_palette_opens_conversations_pages_and_new_agents(visit: Visit, hous
     assert window.trouble == []
 
 
-def test_the_palette_acts_on_the_open_conversation(visit: Visit, house: House) -> None:
-    agent_id = house.begin("clerk", "To be pinned")
+def test_the_palette_acts_on_the_open_conversation(visit: Visit, server: ServerProcess) -> None:
+    agent_id = server.begin("clerk", "To be pinned")
     window = visit(f"/#/c/{agent_id}")
     window.say("count to 1000")
     expect(window.stop_button).to_be_visible()
@@ -63,19 +65,19 @@ def test_the_palette_acts_on_the_open_conversation(visit: Visit, house: House) -
 
 
 def test_conversations_that_are_not_loaded_are_found_on_the_server(
-    visit: Visit, house: House
+    visit: Visit, server: ServerProcess
 ) -> None:
     window = visit()
     expect(window.list).to_be_visible()
-    house.say(house.begin("clerk", "Far away"), "hello")
+    server.say(server.begin("clerk", "Far away"), "hello")
     palette(window, "far away")
     expect(window.page.get_by_role("option", name="Far away")).to_be_visible()
 
 
 def test_shortcuts_are_listed_and_single_keys_do_not_disturb_writing(
-    visit: Visit, house: House
+    visit: Visit, server: ServerProcess
 ) -> None:
-    agent_id = house.begin("clerk", "Keys")
+    agent_id = server.begin("clerk", "Keys")
     window = visit(f"/#/c/{agent_id}")
     expect(window.message).to_be_focused()
     window.page.keyboard.type("n/m?")
@@ -111,11 +113,13 @@ def test_the_first_key_leads_past_the_list(visit: Visit) -> None:
     expect(window.page.get_by_role("main")).to_be_focused()
 
 
-def test_what_is_found_in_a_folded_call_is_opened_and_in_sight(visit: Visit, house: House) -> None:
-    agent_id = house.begin("assistant", "Found inside")
+def test_what_is_found_in_a_folded_call_is_opened_and_in_sight(
+    visit: Visit, server: ServerProcess
+) -> None:
+    agent_id = server.begin("assistant", "Found inside")
     thing = {"thing": "a very long " + "and long " * 40 + "needle"}
     for text in (f"call weigh {json.dumps(thing)}", "count to 1000", "count to 1000"):
-        house.say(agent_id, text)
+        server.say(agent_id, text)
     window = visit(f"/#/c/{agent_id}")
     expect(window.answers().last).to_be_in_viewport()
     window.page.keyboard.press("Control+f")

@@ -1,4 +1,4 @@
-"""Thousands of records: they open at once, scroll, are searched, and stay light."""
+"""Conversations with thousands of records: opening, scrolling, search and rendering cost."""
 
 import json
 import subprocess
@@ -11,7 +11,7 @@ from typing import Any, Protocol, cast
 import pytest
 from playwright.sync_api import expect
 
-from tests.browser.house import RETINUE, House, make_project
+from tests.browser.server_process import RETINUE, ServerProcess, make_project
 from tests.browser.window import Window
 
 AGENT = "longconversation00000000"
@@ -74,14 +74,14 @@ def _archive(file: Path) -> None:
 
 
 @pytest.fixture(scope="module")
-def house(tmp_path_factory: pytest.TempPathFactory) -> Iterator[House]:
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ServerProcess]:
     project = make_project(tmp_path_factory.mktemp("long"), [{"reply": {"text": "Hm."}}])
     _archive(project / "long.tar.gz")
     subprocess.run([RETINUE, "import", project / "long.tar.gz", "--dir", project], check=True)
-    house = House(project)
-    house.start()
-    yield house
-    house.close()
+    server = ServerProcess(project)
+    server.start()
+    yield server
+    server.close()
 
 
 def rows(window: Window) -> int:
@@ -89,7 +89,7 @@ def rows(window: Window) -> int:
 
 
 def places(window: Window) -> dict[str, float]:
-    """Where the rows on the page stand."""
+    """The vertical positions of the rendered rows."""
     return dict(
         window.page.evaluate(
             "[...document.querySelectorAll('[role=log] [data-key]')].map(row =>"
@@ -176,7 +176,7 @@ def test_what_is_selected_stays_on_the_page_and_can_be_copied(visit: Visit) -> N
 
 
 def _answer() -> str:
-    """About 60 kB of everything that Markdown has, in blocks that are themselves long."""
+    """About 60 kB of Markdown in long blocks of every kind."""
     prose = "\n\n".join(f"Paragraph {n} with **bold** and `code` words. " * 6 for n in range(60))
     points = "\n".join(f"- point {n} with a [link](https://example.com/{n})" for n in range(200))
     table = "| a | b |\n|---|---|\n" + "\n".join(f"| {n} | value {n} |" for n in range(150))
@@ -188,7 +188,7 @@ def test_a_long_answer_costs_little_in_each_frame(
     visit: Visit, record_property: Callable[[str, object], None]
 ) -> None:
     window = visit("/")
-    window.page.add_init_script(path=Path(__file__).with_name("speaking.js"))
+    window.page.add_init_script(path=Path(__file__).with_name("stream_text.js"))
     window.page.goto(f"{window.page.url.split('#')[0]}#/c/{AGENT}")
     window.page.reload()
     expect(window.answers().last).to_be_in_viewport()
@@ -203,13 +203,13 @@ def test_a_long_answer_costs_little_in_each_frame(
 
 
 class Browser(Protocol):
-    """What is asked of it beside its pages."""
+    """The part of a CDP session used here."""
 
     def send(self, method: str, params: dict[str, Any] | None = None) -> dict[str, Any]: ...
 
 
 def _work_ms(browser: Browser) -> float:
-    """What the page has computed so far, in the time of its own thread."""
+    """The CPU time that the page has used so far."""
     found: list[dict[str, Any]] = browser.send("Performance.getMetrics")["metrics"]
     seconds: dict[str, float] = {metric["name"]: metric["value"] for metric in found}
     return 1000 * sum(

@@ -1,4 +1,4 @@
-"""What came with a package: shown with where it is from, also the agents that only it can call."""
+"""Agents from packages, including private ones, show their package."""
 
 import json
 import re
@@ -9,15 +9,15 @@ import pytest
 from playwright.sync_api import expect
 
 from tests.acceptance.packing import FILES, empty, written
-from tests.browser.house import RETINUE, House
+from tests.browser.server_process import RETINUE, ServerProcess
 from tests.browser.window import Window
 
 Visit = Callable[..., Window]
 
 
 @pytest.fixture(scope="module")
-def house(tmp_path_factory: pytest.TempPathFactory) -> Iterator[House]:
-    """A project with nothing in it but the package of another."""
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ServerProcess]:
+    """A project that contains only an installed package."""
     folder = tmp_path_factory.mktemp("packed")
     agents = json.loads(FILES["agents/pairs.json"])
     agents["agents"][0]["sideA"]["label"] = "Drafter"
@@ -26,10 +26,10 @@ def house(tmp_path_factory: pytest.TempPathFactory) -> Iterator[House]:
     project = empty(folder / "target")
     pack = ["pack", "producer", "--dir", source, "--out", project / "packages"]
     subprocess.run([RETINUE, *pack], check=True, capture_output=True)
-    house = House(project)
-    house.start()
-    yield house
-    house.close()
+    server = ServerProcess(project)
+    server.start()
+    yield server
+    server.close()
 
 
 def test_a_private_agent_of_a_package_has_its_labels_and_its_page(visit: Visit) -> None:

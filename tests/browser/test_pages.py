@@ -1,10 +1,10 @@
-"""The pages beside the conversations: files of an agent, and how the system is."""
+"""The files and system pages."""
 
 from collections.abc import Callable
 
 from playwright.sync_api import expect
 
-from tests.browser.house import House
+from tests.browser.server_process import ServerProcess
 from tests.browser.window import Window
 
 Visit = Callable[..., Window]
@@ -12,8 +12,8 @@ Visit = Callable[..., Window]
 HOSTILE = "<img src=x onerror=alert(31)>.md"
 
 
-def test_files_are_browsed_read_given_and_taken(visit: Visit, house: House) -> None:
-    agent_id = house.begin("clerk", "Files")
+def test_files_are_browsed_read_given_and_taken(visit: Visit, server: ServerProcess) -> None:
+    agent_id = server.begin("clerk", "Files")
     window = visit(f"/#/c/{agent_id}")
     page = window.page
     page.get_by_role("button", name="Conversation actions").click()
@@ -40,11 +40,13 @@ def test_files_are_browsed_read_given_and_taken(visit: Visit, house: House) -> N
     assert window.trouble == []
 
 
-def test_files_that_the_agent_writes_appear_in_their_folders(visit: Visit, house: House) -> None:
-    agent_id = house.begin("clerk", "Writer")
+def test_files_that_the_agent_writes_appear_in_their_folders(
+    visit: Visit, server: ServerProcess
+) -> None:
+    agent_id = server.begin("clerk", "Writer")
     window = visit(f"/#/files/{agent_id}")
     expect(window.page.get_by_role("heading", name="This folder is empty")).to_be_visible()
-    house.say(agent_id, 'call files_write {"path": "/plans/one.txt", "content": "Begin."}')
+    server.say(agent_id, 'call files_write {"path": "/plans/one.txt", "content": "Begin."}')
     window.page.get_by_role("link", name="plans").click()
     window.page.get_by_role("button", name="one.txt").first.click()
     expect(window.page.get_by_role("main")).to_contain_text("Begin.")
@@ -54,8 +56,10 @@ def test_files_that_the_agent_writes_appear_in_their_folders(visit: Visit, house
     expect(window.page.get_by_role("link", name="plans")).to_be_visible()
 
 
-def test_the_system_tells_how_it_is_and_what_does_not_load(visit: Visit, house: House) -> None:
-    broken = house.project / "agents" / "broken.toml"
+def test_the_system_tells_how_it_is_and_what_does_not_load(
+    visit: Visit, server: ServerProcess
+) -> None:
+    broken = server.project / "agents" / "broken.toml"
     window = visit("/#/system")
     main = window.page.get_by_role("main")
     expect(main).to_contain_text("All systems healthy")
@@ -68,8 +72,10 @@ def test_the_system_tells_how_it_is_and_what_does_not_load(visit: Visit, house: 
     assert window.trouble == []
 
 
-def test_another_agent_is_chosen_in_the_head_of_a_conversation(visit: Visit, house: House) -> None:
-    window = visit(f"/#/c/{house.begin('clerk', 'From here')}")
+def test_another_agent_is_chosen_in_the_head_of_a_conversation(
+    visit: Visit, server: ServerProcess
+) -> None:
+    window = visit(f"/#/c/{server.begin('clerk', 'From here')}")
     window.page.get_by_role("button", name="Clerk: chat with another agent").click()
     window.page.get_by_role("menuitemradio", name="Careful").click()
     expect(
@@ -78,8 +84,10 @@ def test_another_agent_is_chosen_in_the_head_of_a_conversation(visit: Visit, hou
     expect(window.message).to_be_focused()
 
 
-def test_the_system_page_tells_of_mcp_servers_and_refused_calls(visit: Visit, house: House) -> None:
-    agent_id = house.begin("clerk", "Curious")
+def test_the_system_page_tells_of_mcp_servers_and_refused_calls(
+    visit: Visit, server: ServerProcess
+) -> None:
+    agent_id = server.begin("clerk", "Curious")
     refusal = {
         "number": 7,
         "at": "2026-11-16T09:00:00Z",

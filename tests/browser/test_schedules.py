@@ -1,10 +1,10 @@
-"""What runs by itself: made, run, paused, changed and deleted by a person."""
+"""The schedules page: create, run, pause, edit and delete; heartbeat tasks."""
 
 from collections.abc import Callable
 
 from playwright.sync_api import Locator, expect
 
-from tests.browser.house import House
+from tests.browser.server_process import ServerProcess
 from tests.browser.window import Window
 
 Visit = Callable[..., Window]
@@ -68,11 +68,11 @@ def test_a_schedule_is_made_run_paused_changed_and_deleted(visit: Visit) -> None
 
 
 def test_what_is_watched_where_it_is_done_and_who_is_told_can_be_edited(
-    visit: Visit, house: House
+    visit: Visit, server: ServerProcess
 ) -> None:
-    notes = house.project / "watched.md"
+    notes = server.project / "watched.md"
     notes.write_text("milk\n")
-    chat = house.begin("assistant", "Where it is told")
+    chat = server.begin("assistant", "Where it is told")
     window = visit("/#/schedules")
     form = fill_in(window, "Watched", "* * * * *")
     form.get_by_label("Send the result to").select_option(chat)
@@ -84,7 +84,7 @@ def test_what_is_watched_where_it_is_done_and_who_is_told_can_be_edited(
     card = schedule(window, "Watched")
     expect(card).to_contain_text("watched.md")
     (made,) = [
-        s for s in house.call("GET", "/api/schedules")["schedules"] if s["title"] == "Watched"
+        s for s in server.call("GET", "/api/schedules")["schedules"] if s["title"] == "Watched"
     ]
     assert (made["reportTo"], made["watch"]["what"]) == (chat, "watched.md")
 
@@ -96,18 +96,18 @@ def test_what_is_watched_where_it_is_done_and_who_is_told_can_be_edited(
     change.get_by_label("What to watch").select_option("")
     change.get_by_role("button", name="Save").click()
     expect(change).to_have_count(0)
-    changed = house.call("GET", f"/api/schedules/{made['id']}")
+    changed = server.call("GET", f"/api/schedules/{made['id']}")
     assert (changed["target"], changed["reportTo"], changed["watch"]) == (chat, None, None)
-    house.call("DELETE", f"/api/schedules/{made['id']}")
+    server.call("DELETE", f"/api/schedules/{made['id']}")
     assert window.trouble == []
 
 
 def test_a_change_from_elsewhere_shows_by_itself_and_a_failed_run_says_why(
-    visit: Visit, house: House
+    visit: Visit, server: ServerProcess
 ) -> None:
     window = visit("/#/schedules", width=390, height=800, is_phone=True)
     expect(window.page.get_by_role("heading", name="Heartbeat")).to_be_visible()
-    made = house.call(
+    made = server.call(
         "POST",
         "/api/schedules",
         {
@@ -124,23 +124,23 @@ def test_a_change_from_elsewhere_shows_by_itself_and_a_failed_run_says_why(
     expect(card).to_contain_text("Last run failed")
     expect(card).to_contain_text("It broke.")
     assert window.page.evaluate("document.documentElement.scrollWidth") <= 390
-    house.call("DELETE", f"/api/schedules/{made['id']}")
+    server.call("DELETE", f"/api/schedules/{made['id']}")
     expect(card).to_have_count(0)
     assert window.trouble == []
 
 
-def test_a_batch_of_the_heartbeat_shows_what_woke_it(visit: Visit, house: House) -> None:
-    (house.project / "heartbeat").mkdir(exist_ok=True)
-    (house.project / "seen.md").write_text("one\n")
+def test_a_batch_of_the_heartbeat_shows_what_woke_it(visit: Visit, server: ServerProcess) -> None:
+    (server.project / "heartbeat").mkdir(exist_ok=True)
+    (server.project / "seen.md").write_text("one\n")
     task = "---\nevery: 24h\nwatch: {file: seen.md}\n---\nSay what is new."
-    (house.project / "heartbeat" / "look.md").write_text(task)
+    (server.project / "heartbeat" / "look.md").write_text(task)
     window = visit("/#/schedules", width=390, height=800, is_phone=True)
     tasks = window.page.get_by_role("list", name="Heartbeat tasks")
     batches = window.page.get_by_role("list", name="Recent batches").get_by_role("listitem")
     run = tasks.get_by_role("button", name="Run now")
     run.click()
     expect(batches.filter(has_text="Done")).to_have_count(1)
-    (house.project / "seen.md").write_text("one\ntwo\n")
+    (server.project / "seen.md").write_text("one\ntwo\n")
     run.click()
     expect(batches.filter(has_text="Done")).to_have_count(2)
     expect(batches.last.get_by_text("Changes")).to_have_count(0)

@@ -1,4 +1,4 @@
-"""The page of what was used: bars by day, a table, totals, and what it cost."""
+"""The usage page: chart, table, totals and cost."""
 
 import json
 import re
@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import expect
 
-from tests.browser.house import House
+from tests.browser.server_process import ServerProcess
 from tests.browser.window import Window
 
 Visit = Callable[..., Window]
@@ -27,14 +27,14 @@ LOCAL = [{"reply": {"text": "No.", "usage": {"input": 40, "output": 2}}}]
 
 
 @pytest.fixture(scope="module")
-def house(tmp_path_factory: pytest.TempPathFactory) -> Iterator[House]:
-    house = House(make_counting_house(tmp_path_factory.mktemp("counting")))
-    house.start()
-    yield house
-    house.close()
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ServerProcess]:
+    server = ServerProcess(make_usage_project(tmp_path_factory.mktemp("counting")))
+    server.start()
+    yield server
+    server.close()
 
 
-def make_counting_house(folder: Path) -> Path:
+def make_usage_project(folder: Path) -> Path:
     (folder / "agents").mkdir()
     (folder / "retinue.toml").write_text(SETTINGS)
     (folder / "script.json").write_text(json.dumps(SCRIPT))
@@ -49,17 +49,17 @@ def make_counting_house(folder: Path) -> Path:
 
 
 def test_what_was_used_is_shown_by_day_definition_model_and_agent(
-    visit: Visit, house: House
+    visit: Visit, server: ServerProcess
 ) -> None:
     window = visit()
     page = window.page
     window.list.get_by_role("link", name="Usage").click()
     expect(page.get_by_role("heading", name="No usage in this period")).to_be_visible()
-    novel = house.begin("writer", "A novel")
-    house.say(novel, "one")
-    house.say(novel, "two")
-    reader = house.begin("reader", "A letter")
-    house.say(reader, "three")
+    novel = server.begin("writer", "A novel")
+    server.say(novel, "one")
+    server.say(novel, "two")
+    reader = server.begin("reader", "A letter")
+    server.say(reader, "three")
     page.reload()
     main = page.get_by_role("main")
     expect(main).to_contain_text(re.compile(r"Model calls\s*3"))
@@ -77,7 +77,7 @@ def test_what_was_used_is_shown_by_day_definition_model_and_agent(
     expect(row.filter(has_text="A novel").get_by_role("link")).to_have_attribute(
         "href", f"#/c/{novel}"
     )
-    house.call("DELETE", f"/api/agents/{reader}")
+    server.call("DELETE", f"/api/agents/{reader}")
     page.get_by_role("button", name="Model", exact=True).click()
     expect(row.filter(has_text="scripted:local.json")).to_contain_text("42")
     page.get_by_role("button", name="Agent", exact=True).click()
@@ -87,8 +87,8 @@ def test_what_was_used_is_shown_by_day_definition_model_and_agent(
     assert window.trouble == []
 
 
-def test_the_page_fits_a_phone(visit: Visit, house: House) -> None:
-    house.say(house.begin("writer"), "one")
+def test_the_page_fits_a_phone(visit: Visit, server: ServerProcess) -> None:
+    server.say(server.begin("writer"), "one")
     window = visit("/#/usage", width=390, height=844, is_phone=True)
     expect(window.page.get_by_role("row").filter(has_text="Writer")).to_be_visible()
     assert window.page.evaluate("document.documentElement.scrollWidth <= innerWidth")

@@ -1,4 +1,4 @@
-"""Variables of accounts, agents and subagents that wait for theirs: filled in, and never shown."""
+"""Variables of accounts, agents and waiting subagents can be set but are never shown."""
 
 import json
 import re
@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from playwright.sync_api import Locator, expect
 
-from tests.browser.house import House
+from tests.browser.server_process import ServerProcess
 from tests.browser.window import Window
 
 Visit = Callable[..., Window]
@@ -82,14 +82,14 @@ SCRIPTS: dict[str, list[dict[str, Any]]] = {
 
 
 @pytest.fixture(scope="module")
-def house(tmp_path_factory: pytest.TempPathFactory) -> Iterator[House]:
-    house = House(make_press(tmp_path_factory.mktemp("press")))
-    house.start()
-    yield house
-    house.close()
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ServerProcess]:
+    server = ServerProcess(make_variables_project(tmp_path_factory.mktemp("press")))
+    server.start()
+    yield server
+    server.close()
 
 
-def make_press(folder: Path) -> Path:
+def make_variables_project(folder: Path) -> Path:
     for name in ("agents", "prompts", "tools"):
         (folder / name).mkdir()
     (folder / "retinue.toml").write_text('model = "offline"\n[limits]\ncoalesceWindowMs = 0\n')
@@ -112,7 +112,7 @@ def fill(form: Locator, **values: str) -> None:
 
 
 def test_a_subagent_begins_when_its_values_are_filled_in_where_it_waits(
-    visit: Visit, house: House
+    visit: Visit, server: ServerProcess
 ) -> None:
     window = visit()
     window.begin("Editor")
@@ -134,16 +134,16 @@ def test_a_subagent_begins_when_its_values_are_filled_in_where_it_waits(
     window.page.reload()
     expect(window.call("subagent_create")).to_contain_text("Started later")
     assert SECRET not in window.page.content()
-    shown = house.call("GET", "/api/permissions")
+    shown = server.call("GET", "/api/permissions")
     assert SECRET not in json.dumps(shown)
     assert window.trouble == []
 
 
 def test_the_inbox_says_which_subagent_waits_and_a_refusal_reaches_its_parent(
-    visit: Visit, house: House
+    visit: Visit, server: ServerProcess
 ) -> None:
-    editor = house.begin("editor", "Evening edition")
-    house.say(editor, "print flyer")
+    editor = server.begin("editor", "Evening edition")
+    server.say(editor, "print flyer")
     window = visit("/#/approvals", width=390, height=844, is_phone=True)
     waiting = window.page.get_by_role("list", name="Pending requests")
     card = waiting.get_by_role("region").filter(has_text="Night flyer")
@@ -153,7 +153,7 @@ def test_the_inbox_says_which_subagent_waits_and_a_refusal_reaches_its_parent(
     card.get_by_role("button", name="Decline").click()
     earlier = window.page.get_by_role("list", name="History")
     expect(earlier.get_by_role("region").filter(has_text="Night flyer")).to_contain_text("Declined")
-    window.page.goto(f"{house.base}/#/c/{editor}")
+    window.page.goto(f"{server.base}/#/c/{editor}")
     expect(window.answers("Editor").last).to_contain_text("Then it is not printed.")
     assert window.trouble == []
 
@@ -186,9 +186,9 @@ def test_a_value_of_the_account_is_set_replaced_and_deleted_and_never_shown(visi
 
 
 def test_an_agents_own_values_are_in_its_menu_with_what_it_needs(
-    visit: Visit, house: House
+    visit: Visit, server: ServerProcess
 ) -> None:
-    house.begin("editor", "Sunday edition")
+    server.begin("editor", "Sunday edition")
     window = visit()
     page = window.page
     window.choose("Sunday edition", "Variables")

@@ -1,17 +1,17 @@
-"""What a person sees and does in one window, in their words."""
+"""The page object for one window of the web app."""
 
 import re
 
 from playwright.sync_api import ConsoleMessage, Dialog, Error, Locator, Page, Request, expect
 
 TROUBLE: dict[Page, list[str]] = {}
-"""What went wrong in a page although nobody looked: foreign requests, dialogs, script errors."""
+"""Problems per page: requests to other hosts, dialogs and script errors."""
 
 _EXPECTED = re.compile(r"WebSocket|Failed to load resource")
 
 
 def watched(page: Page, base: str) -> Page:
-    """Note every request to another host, every dialog and every error of a page."""
+    """Record requests to other hosts, dialogs and errors of a page."""
     trouble = TROUBLE[page] = []
 
     def on_request(request: Request) -> None:
@@ -47,7 +47,7 @@ class Window:
         return TROUBLE[self.page]
 
     def lose_sockets(self) -> None:
-        """Come back by a way that no WebSocket gets through."""
+        """Reload without WebSocket support."""
         self.page.add_init_script(
             "window.WebSocket = class { constructor() { setTimeout(() => this.onclose?.(), 0); }"
             " close() {} send() {} }"
@@ -101,7 +101,7 @@ class Window:
         expect(self.message).to_have_value("")
 
     def choose(self, name: str, action: str) -> None:
-        """Open the menu of a conversation in the list, and choose from it."""
+        """Choose an action from the menu of a conversation in the sidebar."""
         row = self.row(name)
         row.hover()
         row.get_by_role("button", name=re.compile("^Actions for")).click()
@@ -114,7 +114,7 @@ class Window:
         expect(self.stop_button).to_have_count(0)
 
     def place(self) -> str:
-        """The id of the conversation that is open."""
+        """The ID of the open conversation."""
         found = re.search(r"#/c/([^/]+)$", self.page.url)
         assert found, self.page.url
         return found.group(1)

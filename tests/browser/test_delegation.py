@@ -1,4 +1,4 @@
-"""Agents that work for each other, as a person sees it."""
+"""Delegated work in the web app."""
 
 import json
 import re
@@ -6,14 +6,14 @@ from collections.abc import Callable
 
 from playwright.sync_api import expect
 
-from tests.browser.house import House
+from tests.browser.server_process import ServerProcess
 from tests.browser.window import Window
 
 Visit = Callable[..., Window]
 
 
 def ask(content: str, agent: str = "clerk", **more: object) -> str:
-    """Words that let the offline model delegate."""
+    """A message that makes the offline model delegate."""
     arguments = {"agentId": agent, "content": content, "session": "create", **more}
     return f"call agents_message {json.dumps(arguments)}"
 
@@ -36,7 +36,7 @@ def test_delegated_work_streams_in_the_callers_card_and_ends_in_its_answer(visit
 
 
 def test_delegated_work_is_found_again_by_a_reload_in_its_middle(
-    visit: Visit, house: House
+    visit: Visit, server: ServerProcess
 ) -> None:
     window = visit()
     window.begin()
@@ -48,7 +48,7 @@ def test_delegated_work_is_found_again_by_a_reload_in_its_middle(
     window.page.reload()
     expect(work).to_contain_text("hold")
     expect(work).to_contain_text("Running")
-    house.open_gate("delegated")
+    server.open_gate("delegated")
     window.rests()
     expect(card).to_contain_text("Answered · 1 tool call")
     card.get_by_role("link", name="Clerk").click()
@@ -59,16 +59,16 @@ def test_delegated_work_is_found_again_by_a_reload_in_its_middle(
     assert window.trouble == []
 
 
-def test_delegated_work_that_waits_in_a_queue_says_so(visit: Visit, house: House) -> None:
-    clerk = house.begin("clerk", "Busy clerk")
-    house.call("POST", f"/api/agents/{clerk}/messages", {"content": 'call hold {"gate": "busy"}'})
+def test_delegated_work_that_waits_in_a_queue_says_so(visit: Visit, server: ServerProcess) -> None:
+    clerk = server.begin("clerk", "Busy clerk")
+    server.call("POST", f"/api/agents/{clerk}/messages", {"content": 'call hold {"gate": "busy"}'})
     window = visit()
     window.begin()
     window.say(ask("hello", session=clerk))
     card = window.call("agents_message")
     expect(card).to_contain_text("Queued, 1 ahead")
     expect(card.get_by_role("link", name="Busy clerk")).to_be_visible()
-    house.open_gate("busy")
+    server.open_gate("busy")
     window.rests()
     expect(card.get_by_role("group", name="Answer")).to_contain_text("Hello")
 
@@ -100,7 +100,9 @@ def test_work_that_fails_is_told_apart(visit: Visit) -> None:
     window.rests()
 
 
-def test_a_family_is_a_tree_and_ends_together_after_naming_who(visit: Visit, house: House) -> None:
+def test_a_family_is_a_tree_and_ends_together_after_naming_who(
+    visit: Visit, server: ServerProcess
+) -> None:
     window = visit()
     window.begin()
     boss = window.place()
@@ -131,7 +133,7 @@ def test_a_family_is_a_tree_and_ends_together_after_naming_who(visit: Visit, hou
     expect(window.message).to_have_count(0)
     tree.click()
     expect(panel.get_by_role("link", name=re.compile("Digger"))).to_contain_text("Ended")
-    house.open_gate("family")
+    server.open_gate("family")
     assert window.trouble == []
 
 

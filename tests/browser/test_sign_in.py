@@ -1,4 +1,4 @@
-"""The first visit, by the printed link and without it."""
+"""Sign-in by link and by token."""
 
 import re
 from collections.abc import Callable
@@ -6,17 +6,17 @@ from collections.abc import Callable
 from playwright.sync_api import expect
 
 from tests.browser.conftest import Profile
-from tests.browser.house import House
+from tests.browser.server_process import ServerProcess
 from tests.browser.window import Window, watched
 
 
 def test_the_printed_link_signs_a_browser_in_and_leaves_no_trace_in_its_address(
-    profile: Profile, house: House
+    profile: Profile, server: ServerProcess
 ) -> None:
-    window = Window(watched(profile().new_page(), house.base))
-    window.page.goto(house.link)
+    window = Window(watched(profile().new_page(), server.base))
+    window.page.goto(server.link)
     expect(window.list).to_be_visible()
-    assert window.page.url == f"{house.base}/"
+    assert window.page.url == f"{server.base}/"
     window.page.reload()
     expect(window.list).to_be_visible()
     assert window.page.evaluate("document.cookie") == ""
@@ -24,23 +24,23 @@ def test_the_printed_link_signs_a_browser_in_and_leaves_no_trace_in_its_address(
 
 
 def test_a_browser_that_is_not_signed_in_is_told_what_to_do_and_takes_the_token(
-    profile: Profile, house: House
+    profile: Profile, server: ServerProcess
 ) -> None:
-    page = watched(profile().new_page(), house.base)
-    page.goto(f"{house.base}/#login=used-up")
+    page = watched(profile().new_page(), server.base)
+    page.goto(f"{server.base}/#login=used-up")
     expect(page.get_by_text("retinue open")).to_be_visible()
     expect(page.get_by_role("alert")).to_contain_text("too old")
     field = page.get_by_label(re.compile("paste"))
     field.fill("wrong")
     field.press("Enter")
     expect(page.get_by_role("alert")).to_contain_text("token")
-    field.fill(house.token)
+    field.fill(server.token)
     field.press("Enter")
     expect(Window(page).list).to_be_visible()
 
 
 def test_a_session_that_ended_shows_the_way_back_and_keeps_what_was_being_written(
-    visit: Callable[..., Window], house: House
+    visit: Callable[..., Window], server: ServerProcess
 ) -> None:
     window = visit()
     window.begin()
@@ -48,7 +48,7 @@ def test_a_session_that_ended_shows_the_way_back_and_keeps_what_was_being_writte
     window.page.context.clear_cookies()
     window.message.press("Enter")
     field = window.page.get_by_label(re.compile("paste"))
-    field.fill(house.token)
+    field.fill(server.token)
     field.press("Enter")
     expect(window.message).to_have_value("half a thought")
     window.message.press("Enter")

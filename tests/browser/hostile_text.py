@@ -1,4 +1,4 @@
-"""Texts that try to do something to whoever reads them."""
+"""Texts that attempt script injection, foreign requests and layout damage."""
 
 from typing import Any
 
@@ -40,4 +40,4 @@ ANSWERS: list[dict[str, Any]] = [
     },
     {"reply": {"text": "Hm."}},
 ]
-"""What the stranger says."""
+"""Scripted answers of the agent "stranger"."""

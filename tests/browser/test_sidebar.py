@@ -1,23 +1,25 @@
-"""The list of conversations, on a desk and on a phone."""
+"""The sidebar on desktop and phone."""
 
 from collections.abc import Callable
 
 import pytest
 from playwright.sync_api import expect
 
-from tests.browser.house import House
+from tests.browser.server_process import ServerProcess
 from tests.browser.window import Window
 
 Visit = Callable[..., Window]
 
 
 @pytest.fixture(autouse=True)
-def empty_list(house: House) -> None:
-    for agent in house.call("GET", "/api/agents?limit=200")["agents"]:
-        house.call("DELETE", f"/api/agents/{agent['id']}")
+def empty_list(server: ServerProcess) -> None:
+    for agent in server.call("GET", "/api/agents?limit=200")["agents"]:
+        server.call("DELETE", f"/api/agents/{agent['id']}")
 
 
-def test_conversations_are_renamed_pinned_cleared_and_deleted(visit: Visit, house: House) -> None:
+def test_conversations_are_renamed_pinned_cleared_and_deleted(
+    visit: Visit, server: ServerProcess
+) -> None:
     window = visit()
     window.begin("Clerk")
     window.say("hello")
@@ -44,17 +46,19 @@ def test_conversations_are_renamed_pinned_cleared_and_deleted(visit: Visit, hous
     window.choose("Groceries", "Delete")
     window.confirm("Delete")
     expect(window.row("Groceries")).to_have_count(0)
-    listed = house.call("GET", "/api/agents")["agents"]
+    listed = server.call("GET", "/api/agents")["agents"]
     assert agent_id not in [agent["id"] for agent in listed]
     assert window.trouble == []
 
 
-def test_what_happens_elsewhere_is_marked_until_it_is_looked_at(visit: Visit, house: House) -> None:
-    elsewhere = house.begin("clerk", "Elsewhere")
+def test_what_happens_elsewhere_is_marked_until_it_is_looked_at(
+    visit: Visit, server: ServerProcess
+) -> None:
+    elsewhere = server.begin("clerk", "Elsewhere")
     window = visit()
     window.begin()
     expect(window.row("Elsewhere")).to_be_visible()
-    house.say(elsewhere, "hello")
+    server.say(elsewhere, "hello")
     expect(window.row("Elsewhere").get_by_text("Unread")).to_have_count(1)
     expect(window.page).to_have_title("(1) New conversation · Retinue")
     window.row("Elsewhere").get_by_role("link").click()
@@ -62,9 +66,9 @@ def test_what_happens_elsewhere_is_marked_until_it_is_looked_at(visit: Visit, ho
     expect(window.row("Elsewhere").get_by_text("Unread")).to_have_count(0)
 
 
-def test_the_list_is_searched_and_walked_by_keyboard(visit: Visit, house: House) -> None:
+def test_the_list_is_searched_and_walked_by_keyboard(visit: Visit, server: ServerProcess) -> None:
     for name in ("Roses", "Tulips", "Daisies"):
-        house.begin("clerk", name)
+        server.begin("clerk", name)
     window = visit()
     expect(window.row("Tulips")).to_be_visible()
     window.page.keyboard.press("/")
@@ -86,11 +90,11 @@ def test_an_unused_conversation_is_used_before_another_is_made(visit: Visit) -> 
 
 
 def test_definitions_that_do_not_load_are_named_with_file_and_field(
-    visit: Visit, house: House
+    visit: Visit, server: ServerProcess
 ) -> None:
     window = visit()
     expect(window.list).to_be_visible()
-    broken = house.project / "agents" / "broken.toml"
+    broken = server.project / "agents" / "broken.toml"
     broken.write_text('name = "broken"\nsystemPromt = "Oops"\nmodel = 3\n')
     try:
         window.page.reload()
@@ -101,8 +105,8 @@ def test_definitions_that_do_not_load_are_named_with_file_and_field(
         broken.unlink()
 
 
-def test_on_a_phone_the_list_is_a_drawer(visit: Visit, house: House) -> None:
-    house.begin("clerk", "Pocket")
+def test_on_a_phone_the_list_is_a_drawer(visit: Visit, server: ServerProcess) -> None:
+    server.begin("clerk", "Pocket")
     window = visit("/", width=390, height=844, is_phone=True)
     expect(window.list).to_be_hidden()
     window.page.get_by_role("button", name="Open sidebar").click()
@@ -138,15 +142,15 @@ def test_the_theme_follows_the_system_until_one_is_chosen(visit: Visit) -> None:
 
 
 def test_a_conversation_that_was_left_goes_on_when_it_is_opened_again(
-    visit: Visit, house: House
+    visit: Visit, server: ServerProcess
 ) -> None:
-    one, other = house.begin("clerk", "One"), house.begin("clerk", "Other")
+    one, other = server.begin("clerk", "One"), server.begin("clerk", "Other")
     window = visit(f"/#/c/{one}")
     window.say("hello")
     expect(window.answers("Clerk")).to_have_count(1)
     window.row("Other").get_by_role("link").click()
     expect(window.title).to_have_text("Other")
-    house.say(one, "hello again")
+    server.say(one, "hello again")
     window.say("hello")
     expect(window.answers("Clerk")).to_have_count(1)
     window.row("One").get_by_role("link").click()
@@ -155,5 +159,5 @@ def test_a_conversation_that_was_left_goes_on_when_it_is_opened_again(
     expect(window.answers("Clerk")).to_have_count(3)
     window.page.go_back()
     expect(window.title).to_have_text("Other")
-    house.say(other, "hello again")
+    server.say(other, "hello again")
     expect(window.answers("Clerk")).to_have_count(2)

@@ -1,4 +1,4 @@
-"""The household example in the web app: what is said in a chat appears in the panel beside it."""
+"""The household example: items added by chat appear in the panel."""
 
 from collections.abc import Callable
 from pathlib import Path

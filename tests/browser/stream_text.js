@@ -1,4 +1,4 @@
-// Puts a model's words into the page as the server would, a piece in each frame.
+// Streams text into the page like the server does, one piece per frame.
 (() => {
   const sockets = [];
   const Real = window.WebSocket;
@@ -11,7 +11,7 @@
   const say = (event) => sockets.at(-1).onmessage({ data: JSON.stringify(event) });
   const frame = () => new Promise((done) => requestAnimationFrame(done));
 
-  /** Gives the number of frames. */
+  /** Returns the number of frames. */
   window.speak = async (agentId, text, perFrame) => {
     const step = "s-test";
     let frames = 0;

@@ -1,4 +1,4 @@
-"""A project with a real server process, for browsers to visit."""
+"""A project and a real server process for browser tests."""
 
 import json
 import os
@@ -52,7 +52,7 @@ async def hold(ctx: ToolContext, gate: str) -> str:
 
 
 def make_project(folder: Path, answers: list[dict[str, Any]]) -> Path:
-    """Write a project: the built-in model, two tools, and a stranger whose words are scripted."""
+    """Create a project with the offline model, two tools and an agent with scripted answers."""
     for name in ("agents", "tools", "gates"):
         (folder / name).mkdir(parents=True)
     (folder / "retinue.toml").write_text('model = "offline"\n[limits]\ncoalesceWindowMs = 0\n')
@@ -73,8 +73,8 @@ def free_port() -> int:
         return probe.getsockname()[1]
 
 
-class House:
-    """One project and the server process that serves it; it can be killed and started again."""
+class ServerProcess:
+    """A server process for one project; it can be killed and restarted."""
 
     def __init__(self, project: Path) -> None:
         self.project = project
@@ -145,7 +145,7 @@ class House:
         return (self.project / ".retinue" / "token").read_text().strip()
 
     def call(self, method: str, path: str, body: dict[str, Any] | None = None) -> Any:
-        """Ask the API, as another client would."""
+        """Call the API as another client."""
         headers = {"Authorization": f"Bearer {self.token}"}
         response = self._client.request(method, path, json=body, headers=headers)
         assert response.is_success, f"{method} {path}: {response.status_code} {response.text}"
@@ -156,7 +156,7 @@ class House:
         return self.call("POST", "/api/agents", body)["id"]
 
     def say(self, agent_id: str, *texts: str) -> None:
-        """Send messages and wait until the last has its fate."""
+        """Send messages and wait until the last one is finished."""
         path = f"/api/agents/{agent_id}/messages"
         sent = [self.call("POST", path, {"content": text}) for text in texts]
         self.call("GET", f"{path}/{sent[-1]['id']}?wait=20")

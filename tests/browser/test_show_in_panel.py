@@ -1,11 +1,11 @@
-"""What agents want to be seen opens beside the conversation, and takes no words away."""
+"""Agents open artifacts in the panel without discarding unsaved text."""
 
 import re
 from collections.abc import Callable
 
 from playwright.sync_api import Locator, expect
 
-from tests.browser.house import House
+from tests.browser.server_process import ServerProcess
 from tests.browser.test_artifacts import keep, open_panel, panel
 from tests.browser.window import Window
 
@@ -17,13 +17,13 @@ def heading(window: Window, name: str) -> Locator:
 
 
 def test_an_agent_opens_a_list_a_note_and_a_view_in_the_window_that_talks_to_it(
-    visit: Visit, house: House
+    visit: Visit, server: ServerProcess
 ) -> None:
-    keep(house, "lists", "create", name="Camping")
-    keep(house, "lists", "item-add", list="Camping", title="Tent")
-    keep(house, "notes", "create", title="Route", content="Over the hill.")
-    keep(house, "views", "create", name="Everything to pack", query="list = camping")
-    agent_id = house.begin("clerk", "Guide")
+    keep(server, "lists", "create", name="Camping")
+    keep(server, "lists", "item-add", list="Camping", title="Tent")
+    keep(server, "notes", "create", title="Route", content="Over the hill.")
+    keep(server, "views", "create", name="Everything to pack", query="list = camping")
+    agent_id = server.begin("clerk", "Guide")
     talking = visit(f"/#/c/{agent_id}")
     expect(talking.message).to_be_visible()
     other = visit()
@@ -42,11 +42,11 @@ def test_an_agent_opens_a_list_a_note_and_a_view_in_the_window_that_talks_to_it(
 
 
 def test_a_text_that_is_being_written_stays_and_the_rest_is_offered(
-    visit: Visit, house: House
+    visit: Visit, server: ServerProcess
 ) -> None:
-    note = keep(house, "notes", "create", title="Diary", content="Monday.")["note"]
-    keep(house, "lists", "create", name="Boats")
-    agent_id = house.begin("clerk")
+    note = keep(server, "notes", "create", title="Diary", content="Monday.")["note"]
+    keep(server, "lists", "create", name="Boats")
+    agent_id = server.begin("clerk")
     window = visit(f"/#/c/{agent_id}")
     side = open_panel(window)
     side.get_by_role("button", name="Diary").click()
@@ -67,10 +67,10 @@ def test_a_text_that_is_being_written_stays_and_the_rest_is_offered(
 
 
 def test_on_a_phone_it_covers_the_conversation_but_not_somebody_who_is_writing(
-    visit: Visit, house: House
+    visit: Visit, server: ServerProcess
 ) -> None:
-    keep(house, "lists", "create", name="Pocket")
-    agent_id = house.begin("clerk")
+    keep(server, "lists", "create", name="Pocket")
+    agent_id = server.begin("clerk")
     window = visit(f"/#/c/{agent_id}", width=390, height=800, is_phone=True)
     window.message.fill('call lists_show {"list": "Pocket"}')
     window.page.get_by_role("button", name="Send").click()
@@ -79,7 +79,7 @@ def test_on_a_phone_it_covers_the_conversation_but_not_somebody_who_is_writing(
     expect(panel(window)).to_have_count(0)
     window.message.fill("half a sentence")
     path = "/api/plugins/lists/operations/show"
-    told = house.call("POST", path, {"arguments": {"list": "Pocket"}})["result"]
+    told = server.call("POST", path, {"arguments": {"list": "Pocket"}})["result"]
     assert told["state"] == "offered"
     expect(panel(window)).to_have_count(0)
     expect(window.message).to_have_value("half a sentence")
@@ -89,23 +89,23 @@ def test_on_a_phone_it_covers_the_conversation_but_not_somebody_who_is_writing(
 
 
 def test_a_window_that_lost_its_connection_opens_it_when_it_is_back_and_only_once(
-    visit: Visit, house: House
+    visit: Visit, server: ServerProcess
 ) -> None:
-    keep(house, "lists", "create", name="Harbour")
-    agent_id = house.begin("clerk")
+    keep(server, "lists", "create", name="Harbour")
+    agent_id = server.begin("clerk")
     window = visit(f"/#/c/{agent_id}")
     expect(window.message).to_be_visible()
     gate = f"show-{agent_id}"
     window.say(f'call hold {{"gate": "{gate}"}} then call lists_show {{"list": "Harbour"}}')
     expect(window.call("hold")).to_be_visible()
-    house.kill()
-    house.open_gate(gate)
-    house.start()
+    server.kill()
+    server.open_gate(gate)
+    server.start()
     expect(heading(window, "Harbour")).to_be_visible()
     window.rests()
     panel(window).get_by_role("button", name="Close lists and notes").click()
-    house.stop()
-    house.start()
+    server.stop()
+    server.start()
     expect(window.page.get_by_text(re.compile("Retrying|Reconnecting"))).to_have_count(0)
     window.say("hello")
     expect(window.answers("Clerk").last).to_be_visible()

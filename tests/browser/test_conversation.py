@@ -1,11 +1,11 @@
-"""Conversations: answers, tools, the queue, stopping, and what a reload must not change."""
+"""Conversations: streaming, tools, the queue, stop and reload."""
 
 from collections.abc import Callable
 
 import pytest
 from playwright.sync_api import expect
 
-from tests.browser.house import House
+from tests.browser.server_process import ServerProcess
 from tests.browser.window import Window
 
 Visit = Callable[..., Window]
@@ -45,7 +45,9 @@ def test_markdown_thinking_and_code_are_shown_as_such(visit: Visit) -> None:
     expect(thought).to_have_attribute("aria-expanded", "true")
 
 
-def test_a_tool_call_shows_arguments_progress_result_and_state(visit: Visit, house: House) -> None:
+def test_a_tool_call_shows_arguments_progress_result_and_state(
+    visit: Visit, server: ServerProcess
+) -> None:
     window = visit()
     window.begin()
     window.say('call weigh {"thing": "an apple"}')
@@ -57,14 +59,16 @@ def test_a_tool_call_shows_arguments_progress_result_and_state(visit: Visit, hou
     card = window.call("hold")
     expect(card).to_contain_text("Running")
     expect(card).to_contain_text("times")
-    house.open_gate("tool-card")
+    server.open_gate("tool-card")
     window.rests()
     expect(card).not_to_contain_text("Running")
     window.say('call hold {"wrong": 1}')
     expect(window.call("hold")).to_contain_text("Failed")
 
 
-def test_messages_sent_while_the_agent_works_queue_in_order(visit: Visit, house: House) -> None:
+def test_messages_sent_while_the_agent_works_queue_in_order(
+    visit: Visit, server: ServerProcess
+) -> None:
     window = visit()
     window.begin()
     window.say('call hold {"gate": "queue"}')
@@ -73,7 +77,7 @@ def test_messages_sent_while_the_agent_works_queue_in_order(visit: Visit, house:
     window.say("second")
     expect(window.bubbles().nth(1)).to_contain_text("Queued, next up")
     expect(window.bubbles().nth(2)).to_contain_text("Queued, 1 ahead")
-    house.open_gate("queue")
+    server.open_gate("queue")
     window.rests()
     expect(window.log.get_by_text("Queued")).to_have_count(0)
     expect(window.bubbles()).to_have_text(['call hold {"gate": "queue"}', "first", "second"])
@@ -144,9 +148,9 @@ def test_a_draft_and_its_attachment_outlive_the_page(visit: Visit) -> None:
     assert download.value.path().read_text() == "Remember the milk."
 
 
-def test_older_messages_come_while_scrolling_up(visit: Visit, house: House) -> None:
-    agent_id = house.begin("stranger", "Long")
-    house.say(agent_id, *(f"hello {number}" for number in range(90)))
+def test_older_messages_come_while_scrolling_up(visit: Visit, server: ServerProcess) -> None:
+    agent_id = server.begin("stranger", "Long")
+    server.say(agent_id, *(f"hello {number}" for number in range(90)))
     window = visit(f"/#/c/{agent_id}")
     expect(window.bubbles().last).to_have_text("hello 89")
     expect(window.log.get_by_text("hello 0", exact=True)).to_have_count(0)
@@ -162,7 +166,7 @@ def test_older_messages_come_while_scrolling_up(visit: Visit, house: House) -> N
     expect(window.bubbles().last).to_be_in_viewport()
 
 
-def test_a_queued_message_is_taken_back(visit: Visit, house: House) -> None:
+def test_a_queued_message_is_taken_back(visit: Visit, server: ServerProcess) -> None:
     window = visit()
     window.begin()
     window.say('call hold {"gate": "taken-back"}')
@@ -172,16 +176,16 @@ def test_a_queued_message_is_taken_back(visit: Visit, house: House) -> None:
     expect(waiting).to_contain_text("Queued, next up")
     waiting.get_by_role("button", name="Cancel").click()
     expect(waiting).to_contain_text("Cancelling")
-    house.open_gate("taken-back")
+    server.open_gate("taken-back")
     expect(waiting).to_have_count(0)
     window.rests()
     expect(window.bubbles()).to_have_count(1)
     assert window.trouble == []
 
 
-def test_what_could_not_be_answered_is_tried_again(visit: Visit, house: House) -> None:
-    agent_id = house.begin("stranger", "Fragile")
-    house.say(agent_id, "break down")
+def test_what_could_not_be_answered_is_tried_again(visit: Visit, server: ServerProcess) -> None:
+    agent_id = server.begin("stranger", "Fragile")
+    server.say(agent_id, "break down")
     window = visit(f"/#/c/{agent_id}")
     notes = window.log.get_by_text("It broke.")
     expect(notes).to_have_count(1)
@@ -193,14 +197,14 @@ def test_what_could_not_be_answered_is_tried_again(visit: Visit, house: House) -
 
 
 def test_a_conversation_that_is_left_while_it_scrolls_makes_no_fault(
-    visit: Visit, house: House
+    visit: Visit, server: ServerProcess
 ) -> None:
-    agent_id = house.begin("assistant", "Left behind")
-    house.say(agent_id, "count to 50")
+    agent_id = server.begin("assistant", "Left behind")
+    server.say(agent_id, "count to 50")
     window = visit(f"/#/c/{agent_id}")
     expect(window.answers()).to_contain_text("49, 50.")
     log = window.log.element_handle()
-    window.page.goto(f"{house.base}/#/usage")
+    window.page.goto(f"{server.base}/#/usage")
     expect(window.title).to_have_text("Usage")
     log.evaluate("node => node.dispatchEvent(new Event('scroll'))")
     assert window.trouble == []

@@ -1,4 +1,4 @@
-"""A project whose agents hand work to each other: a desk, two drawing teams, a billing office."""
+"""A project with delegation: a desk agent, two dual-model teams and a billing agent."""
 
 import json
 from pathlib import Path
@@ -146,8 +146,8 @@ _SCRIPTS = {
 }
 
 
-def make_studio(folder: Path, tools: str) -> Path:
-    """Write the project into a folder that has none; `tools` are what it can use beside its own."""
+def make_delegation_project(folder: Path, tools: str) -> Path:
+    """Create the project in an empty folder; `tools` is the source of additional tools."""
     for name in ("agents", "prompts", "tools", "gates"):
         (folder / name).mkdir(parents=True)
     (folder / "retinue.toml").write_text('model = "offline"\n[limits]\ncoalesceWindowMs = 0\n')

@@ -1,4 +1,4 @@
-"""What the model would be sent, looked at in a window; and what it is told of the window."""
+"""The context page, and the context that windows report to the server."""
 
 import re
 import time
@@ -9,16 +9,18 @@ from playwright.sync_api import expect
 
 from retinue.engine.panels.windows import LEASE_SECONDS
 from retinue.testing.kit import PATIENCE_SECONDS
-from tests.browser.house import House
+from tests.browser.server_process import ServerProcess
 from tests.browser.window import Window
 
 Visit = Callable[..., Window]
 LINE = '<context panel-id="p1" panel-type="artifacts" type="list" id="l1" name="Groceries" />'
 
 
-def test_the_context_is_shown_part_by_part_with_its_size(visit: Visit, house: House) -> None:
-    agent_id = house.begin("assistant", "Looked into")
-    house.say(agent_id, "weigh the cat")
+def test_the_context_is_shown_part_by_part_with_its_size(
+    visit: Visit, server: ServerProcess
+) -> None:
+    agent_id = server.begin("assistant", "Looked into")
+    server.say(agent_id, "weigh the cat")
     window = visit()
     window.choose("Looked into", "Context")
     page = window.page
@@ -35,7 +37,7 @@ def test_the_context_is_shown_part_by_part_with_its_size(visit: Visit, house: Ho
     expect(tools.locator("pre")).to_contain_text('"thing"')
     said = page.get_by_role("region", name=re.compile(r"^\d+ messages?$"))
     expect(said).to_contain_text("weigh the cat")
-    house.say(agent_id, "and a dog")
+    server.say(agent_id, "and a dog")
     expect(said).to_contain_text("and a dog")
     page.get_by_role("link", name="Looked into").last.click()
     expect(window.message).to_be_visible()
@@ -43,9 +45,9 @@ def test_the_context_is_shown_part_by_part_with_its_size(visit: Visit, house: Ho
 
 
 @pytest.mark.parametrize("theme", ["light", "dark"])
-def test_the_page_fits_a_phone(visit: Visit, house: House, theme: str) -> None:
-    agent_id = house.begin("assistant", f"Looked into on a phone, {theme}")
-    house.say(agent_id, "x" * 2_000)
+def test_the_page_fits_a_phone(visit: Visit, server: ServerProcess, theme: str) -> None:
+    agent_id = server.begin("assistant", f"Looked into on a phone, {theme}")
+    server.say(agent_id, "x" * 2_000)
     window = visit(f"/#/context/{agent_id}", width=390, height=844, is_phone=True)
     window.page.emulate_media(color_scheme="dark" if theme == "dark" else "light")
     said = window.page.get_by_role("region", name=re.compile(r"^\d+ messages?$"))
@@ -55,9 +57,11 @@ def test_the_page_fits_a_phone(visit: Visit, house: House, theme: str) -> None:
     assert window.trouble == []
 
 
-def test_the_palette_opens_the_context_of_any_conversation(visit: Visit, house: House) -> None:
-    agent_id = house.begin("assistant", "Looked into from afar")
-    house.say(agent_id, "hello")
+def test_the_palette_opens_the_context_of_any_conversation(
+    visit: Visit, server: ServerProcess
+) -> None:
+    agent_id = server.begin("assistant", "Looked into from afar")
+    server.say(agent_id, "hello")
     page = visit("/#/system").page
     expect(page.get_by_role("heading", name="Health")).to_be_visible()
     page.keyboard.press("Control+k")
@@ -74,9 +78,9 @@ def test_a_page_about_nobody_says_so(visit: Visit) -> None:
     expect(window.page.get_by_role("alert")).to_contain_text("no agent")
 
 
-def test_the_line_before_a_message_is_a_mark(visit: Visit, house: House) -> None:
-    agent_id = house.begin("assistant", "With a line")
-    house.say(agent_id, f"{LINE}\nhello there")
+def test_the_line_before_a_message_is_a_mark(visit: Visit, server: ServerProcess) -> None:
+    agent_id = server.begin("assistant", "With a line")
+    server.say(agent_id, f"{LINE}\nhello there")
     window = visit(f"/#/c/{agent_id}")
     bubble = window.bubbles().filter(has_text="hello there")
     expect(bubble).to_contain_text("with context")
@@ -85,27 +89,27 @@ def test_the_line_before_a_message_is_a_mark(visit: Visit, house: House) -> None
 
 
 def test_the_server_knows_what_a_window_shows_as_long_as_it_is_open(
-    visit: Visit, house: House
+    visit: Visit, server: ServerProcess
 ) -> None:
-    agent_id = house.begin("assistant", "Shown in a window")
+    agent_id = server.begin("assistant", "Shown in a window")
     window = visit(f"/#/c/{agent_id}")
     expect(window.message).to_be_visible()
 
-    comes(lambda: agent_id in chats(house))
+    comes(lambda: agent_id in chats(server))
     window.page.close()
-    comes(lambda: agent_id not in chats(house))
+    comes(lambda: agent_id not in chats(server))
 
 
 def test_without_a_socket_the_server_is_told_over_http_and_again_before_it_forgets(
-    visit: Visit, house: House
+    visit: Visit, server: ServerProcess
 ) -> None:
     window = visit()
     window.page.clock.install()
     window.lose_sockets()
-    agent_id = house.begin("assistant", "Told over HTTP")
+    agent_id = server.begin("assistant", "Told over HTTP")
     window.page.evaluate("id => { location.hash = `#/c/${id}` }", agent_id)
     expect(window.message).to_be_visible()
-    comes(lambda: agent_id in chats(house))
+    comes(lambda: agent_id in chats(server))
     expect(window.message).to_be_visible()
 
     with window.page.expect_request(lambda one: "/api/windows/" in one.url) as again:
@@ -113,9 +117,9 @@ def test_without_a_socket_the_server_is_told_over_http_and_again_before_it_forge
     assert (again.value.method, agent_id in (again.value.post_data or "")) == ("PUT", True)
 
 
-def chats(house: House) -> list[str]:
-    """The conversations that windows show."""
-    found = house.call("GET", "/api/windows")["windows"]
+def chats(server: ServerProcess) -> list[str]:
+    """The conversations open in windows."""
+    found = server.call("GET", "/api/windows")["windows"]
     panels = [panel for window in found for panel in window["inventory"]["panels"]]
     return [panel["binding"]["agentId"] for panel in panels if panel["panelType"] == "chat"]
 

@@ -1,4 +1,4 @@
-"""Two models that work with each other, the agents that sent them, and the plan of it all."""
+"""Dual-model agents, subagents, handoffs and the agent details page."""
 
 import re
 from collections.abc import Callable, Iterator
@@ -6,23 +6,23 @@ from collections.abc import Callable, Iterator
 import pytest
 from playwright.sync_api import expect
 
-from tests.browser.house import TOOLS, House
-from tests.browser.studio import make_studio
+from tests.browser.delegation_project import make_delegation_project
+from tests.browser.server_process import TOOLS, ServerProcess
 from tests.browser.window import Window
 
 Visit = Callable[..., Window]
 
 
 @pytest.fixture(scope="module")
-def house(tmp_path_factory: pytest.TempPathFactory) -> Iterator[House]:
-    house = House(make_studio(tmp_path_factory.mktemp("studio"), TOOLS))
-    house.start()
-    yield house
-    house.close()
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ServerProcess]:
+    server = ServerProcess(make_delegation_project(tmp_path_factory.mktemp("studio"), TOOLS))
+    server.start()
+    yield server
+    server.close()
 
 
 def test_both_sides_are_told_apart_live_and_replayed_until_their_run_ends(
-    visit: Visit, house: House
+    visit: Visit, server: ServerProcess
 ) -> None:
     window = visit()
     window.begin("Desk")
@@ -39,7 +39,7 @@ def test_both_sides_are_told_apart_live_and_replayed_until_their_run_ends(
     log = window.log
     expect(log).to_contain_text(re.compile(r"Worker\s*Turn 1 · 2 steps"))
     expect(log).to_contain_text(re.compile(r"Reviewer\s*Turn 2 · 2 steps"))
-    house.open_gate("review")
+    server.open_gate("review")
     end = log.get_by_role("article", name="Run completed")
     expect(end).to_contain_text("Finished by Reviewer · 4 turns · 8 steps")
     expect(end).to_contain_text("The drawing is ready.")
@@ -54,9 +54,9 @@ def test_both_sides_are_told_apart_live_and_replayed_until_their_run_ends(
 
 
 def test_a_card_keeps_the_way_to_the_subagent_that_its_call_began(
-    visit: Visit, house: House
+    visit: Visit, server: ServerProcess
 ) -> None:
-    house.open_gate("review")
+    server.open_gate("review")
     window = visit()
     window.begin("Desk")
     window.say("draw ghost")
@@ -90,7 +90,9 @@ def test_a_handoff_divides_the_page_and_leaves_what_was_said_to_who_said_it(visi
     assert window.trouble == []
 
 
-def test_the_page_of_a_definition_draws_all_that_it_leads_to(visit: Visit, house: House) -> None:
+def test_the_page_of_a_definition_draws_all_that_it_leads_to(
+    visit: Visit, server: ServerProcess
+) -> None:
     window = visit("/#/d/desk", width=390, height=844)
     main = window.page.get_by_role("main")
     expect(main.get_by_role("heading", name="Desk", exact=True)).to_be_visible()
@@ -99,7 +101,7 @@ def test_the_page_of_a_definition_draws_all_that_it_leads_to(visit: Visit, house
     expect(team.get_by_role("region", name="Prompt worker")).to_contain_text("draw")
     expect(main.get_by_role("list", name="Prompts")).to_contain_text("namer")
     assert window.page.evaluate("document.documentElement.scrollWidth <= innerWidth")
-    (house.project / "prompts" / "billing.md").write_text("---\ntools: 7\n---\nBroken.")
+    (server.project / "prompts" / "billing.md").write_text("---\ntools: 7\n---\nBroken.")
     expect(main).to_contain_text("prompts/billing.md")
     expect(main).to_contain_text("the last working version is in use")
     main.get_by_role("list", name="Subagents").get_by_role("link", name="Drawing team").click()

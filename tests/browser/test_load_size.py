@@ -1,4 +1,4 @@
-"""What a browser has to fetch before the app is there, and how soon it shows itself."""
+"""The size of the initial download and the time to first paint."""
 
 import gzip
 import re
