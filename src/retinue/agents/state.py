@@ -1,5 +1,6 @@
 """What changes about an agent, as one small value stored with each commit."""
 
+from collections.abc import Mapping
 from datetime import datetime
 from typing import Any, Literal
 
@@ -47,6 +48,17 @@ class TokenStats(Struct, frozen=True, kw_only=True, rename="camel", omit_default
     def total(self) -> int:
         """All tokens, cached or not."""
         return self.input + self.output + self.cache_read + self.cache_write
+
+
+def counted(
+    stats: Mapping[str, dict[str, TokenStats]], model: str, usage: Usage
+) -> dict[str, dict[str, TokenStats]]:
+    """Add a call's tokens to the sums of its provider and model."""
+    provider, _, name = model.partition(":")
+    name = name or provider
+    models = stats.get(provider, {})
+    sums = models.get(name, TokenStats()).plus(usage)
+    return {**stats, provider: {**models, name: sums}}
 
 
 class TokenSnapshot(Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):

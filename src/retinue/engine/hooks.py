@@ -38,7 +38,7 @@ from retinue.records import (
     ToolRecord,
     UserRecord,
 )
-from retinue.stores.port import NewAgent, NewItem, Post
+from retinue.stores.port import Effects, NewAgent, NewItem, Post
 from retinue.text import clean_text
 from retinue.tools.port import AgentFiles, FileTrees
 from retinue.tools.threads import in_thread
@@ -64,7 +64,7 @@ class HookContext(Struct, frozen=True, kw_only=True):
     side: str
     files: AgentFiles
     clock: Clock
-    posts: list[Post]
+    emit: Callable[[Effects], None]
     terms: ChildTerms | None = None
     trail: Trail = Trail()
 
@@ -74,15 +74,13 @@ class HookContext(Struct, frozen=True, kw_only=True):
         post = said_post(
             self.agent_id, self.owner, self._terms(), self.clock.now(), text, self.trail
         )
-        self.posts.append(structs.replace(post, is_optional=True))
+        self._send(structs.replace(post, is_optional=True))
 
     def set_status(self, status: str) -> None:
         """Tell the parent's registry what this subagent is doing; nobody is woken by it."""
         text = _filled(status, "status")[:LONGEST_STATUS]
         update = ChildUpdate(reference=self.agent_id, status_text=text)
-        self.posts.append(
-            status_post(self.agent_id, self.owner, self._terms(), self.clock.now(), update)
-        )
+        self._send(status_post(self.agent_id, self.owner, self._terms(), self.clock.now(), update))
 
     def post(self, agent_id: AgentId, text: str, *, silent: bool = False) -> None:
         """Put a system message into another agent's inbox, with this agent as its origin."""
@@ -94,7 +92,10 @@ class HookContext(Struct, frozen=True, kw_only=True):
         item = NewItem(
             id=new_item_id(), kind="system", body=body, admitted_at=self.clock.now(), silent=silent
         )
-        self.posts.append(Post(to=agent_id, item=item, owner=self.owner, is_optional=True))
+        self._send(Post(to=agent_id, item=item, owner=self.owner, is_optional=True))
+
+    def _send(self, post: Post) -> None:
+        self.emit(Effects(notices=(post,)))
 
     def _terms(self) -> ChildTerms:
         if self.terms is None:
@@ -160,24 +161,21 @@ class Hooks:
         self, live: LiveAgent, hooks: HookSet, call: CallPart, result: CallResult
     ) -> CallResult:
         """The call's result as it is written down; erased, it was never asked for."""
-        if "after_subagent_created" in hooks:
-            posted = [post.to for post in (*result.posts, *result.notices)]
-            for new in (*result.creates, *posted):
-                if isinstance(new, NewAgent):
-                    await self._born(live, hooks, new)
+        await self.born(live, hooks, result.effects)
         if result.record is None:
             return result
         record = await _settled(self._context(live), hooks, call, result.record)
         if record.status == "erased":
-            return structs.replace(result, record=record, handoff=None, departure=None)
+            effects = result.effects._replace(handoff=(), departure=())
+            return structs.replace(result, record=record, effects=effects)
         return structs.replace(result, record=record)
 
-    async def born(self, live: LiveAgent, hooks: HookSet, posts: Sequence[Post]) -> None:
-        """A child was made outside of a call: its owner gave it what it waited for."""
+    async def born(self, live: LiveAgent, hooks: HookSet, effects: Effects) -> None:
+        """Let hooks see the children that these effects create."""
         if "after_subagent_created" in hooks:
-            for post in posts:
-                if isinstance(post.to, NewAgent):
-                    await self._born(live, hooks, post.to)
+            for new in (*effects.creates, *(post.to for post in effects.items)):
+                if isinstance(new, NewAgent):
+                    await self._born(live, hooks, new)
 
     async def settled(
         self, live: LiveAgent, hooks: HookSet, records: Sequence[KnownRecord]
@@ -252,7 +250,7 @@ class Hooks:
                 side="side_a",
                 files=self._trees.tree(new.id),
                 clock=self._clock,
-                posts=live.hook_posts,
+                emit=live.hook_effects.append,
                 terms=new.state.child,
             )
             for hook in hooks["after_subagent_created"]:
@@ -278,7 +276,7 @@ class Hooks:
             side=turn.side if turn is not None else "side_a",
             files=self._trees.tree(live.id),
             clock=self._clock,
-            posts=live.hook_posts,
+            emit=live.hook_effects.append,
             terms=live.state.child,
             trail=Trail(hops=trail.hops + 1) if trail is not None else Trail(hops=1),
         )
@@ -291,7 +289,7 @@ class Hooks:
             side=call.turn.side,
             files=call.files,
             clock=self._clock,
-            posts=call.notices,
+            emit=call.emit,
             terms=call.state.child,
             trail=call.trail,
         )

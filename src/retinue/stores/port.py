@@ -6,15 +6,17 @@ or not at all, and only for the process that holds the agent's epoch. Everything
 
 from collections.abc import Callable, Collection, Sequence
 from datetime import datetime
-from typing import Literal, Protocol
+from typing import Literal, NamedTuple, Protocol
 
 from msgspec import Struct
 
+from retinue.agents.children import ChildEntry, ChildUpdate
+from retinue.agents.deferral import Deferral
 from retinue.agents.descriptor import Descriptor, Kind
 from retinue.agents.fate import Fate
-from retinue.agents.inbox import Item, ItemBody, ItemKind
+from retinue.agents.inbox import Item, ItemBody, ItemKind, Trail
 from retinue.agents.request import Request
-from retinue.agents.state import AgentState, Lifecycle
+from retinue.agents.state import AgentState, Handoff, Lifecycle
 from retinue.ids import AgentId, ItemId, OwnerId
 from retinue.records import AnyRecord, Usage
 from retinue.stores.artifact_port import ArtifactNews, ArtifactStore
@@ -131,6 +133,72 @@ class Redescription(Struct, frozen=True, kw_only=True):
     descriptor: Descriptor
 
 
+class Departure(Struct, frozen=True, kw_only=True):
+    """Sends the person from the committing agent to another one."""
+
+    to: AgentId | NewAgent
+    name: str  # how people are shown where they are now
+    message: str = ""  # the first words there
+    trail: Trail | None = None
+
+    @property
+    def target(self) -> AgentId:
+        return self.to.id if isinstance(self.to, NewAgent) else self.to
+
+
+class Effects(NamedTuple):
+    """What a tool call, a hook or a step asks for, besides the records that it writes.
+
+    A named tuple of tuples: `merge` covers every field, and code that unpacks the whole value stops
+    type checking when a field is added. The agent's state and the store each unpack it once.
+    """
+
+    # For other agents and for people: the store applies these.
+    posts: tuple[Post, ...] = ()  # messages of the turn, counted as written to their agents
+    notices: tuple[Post, ...] = ()  # items that are no messages of the turn
+    creates: tuple[NewAgent, ...] = ()
+    redescribed: tuple[Redescription, ...] = ()
+    requests: tuple[Request, ...] = ()  # that the agent's owner has to decide
+    voids: tuple[Voiding, ...] = ()
+    deliveries: tuple[NewDelivery, ...] = ()
+    audit: tuple[AuditLine, ...] = ()
+    # For the sums of the store and of the agent's state.
+    usages: tuple[tuple[str, Usage], ...] = ()  # of the models that were called, by name
+    # For the agent itself: its state holds these when the store gets it.
+    children: tuple[ChildEntry | ChildUpdate, ...] = ()  # for its registry of subagents
+    deferred: tuple[Deferral, ...] = ()  # subagents that wait for their variables
+    moved: tuple[str, ...] = ()  # its variables that a child has now
+    spent: tuple[str, ...] = ()  # approvals that were used up
+    handoff: tuple[Handoff, ...] = ()  # to the definition that acts next; the last one counts
+    departure: tuple[Departure, ...] = ()  # the last one counts
+
+    @property
+    def items(self) -> tuple[Post, ...]:
+        """Everything that goes into inboxes, in order."""
+        return self.notices + self.posts if self.notices else self.posts
+
+    def merge(self, other: "Effects") -> "Effects":
+        """Both, in order."""
+        if self is NO_EFFECTS:
+            return other
+        if other is NO_EFFECTS:
+            return self
+        return Effects._make(ours + theirs for ours, theirs in zip(self, other, strict=True))
+
+    @property
+    def costs(self) -> "Effects":
+        """What holds although nothing else of this happens."""
+        return Effects(usages=self.usages, audit=self.audit)
+
+    @property
+    def after_error(self) -> "Effects":
+        """What holds of a call that failed: its costs, and what its owner is asked for."""
+        return self.costs._replace(deferred=self.deferred, requests=self.requests)
+
+
+NO_EFFECTS = Effects()
+
+
 class Commit(Struct, frozen=True, kw_only=True):
     """Everything that one step changes; applied whole or not at all."""
 
@@ -142,14 +210,7 @@ class Commit(Struct, frozen=True, kw_only=True):
     context_from: int | None = None  # records before this seq are no longer needed to go on
     fates: Sequence[FateChange] = ()
     begins: Post | None = None  # an item of its own that is admitted first; `fates` may name it
-    posts: Sequence[Post] = ()
-    creates: Sequence[NewAgent] = ()
-    redescribed: Sequence[Redescription] = ()
-    deliveries: Sequence[NewDelivery] = ()
-    usages: Sequence[tuple[str, Usage]] = ()  # of the models that this step asked, by name
-    audit: Sequence[AuditLine] = ()
-    requests: Sequence[Request] = ()  # that the agent's owner has to decide
-    voids: Voiding | None = None
+    effects: Effects = NO_EFFECTS
     lifecycle: Lifecycle | None = None
     definition: str | None = None
 

@@ -30,6 +30,7 @@ from retinue.records import StartRecord, UnknownRecord
 from retinue.stores.port import (
     AuditLine,
     Commit,
+    Effects,
     FateChange,
     NewDelivery,
     Offset,
@@ -296,14 +297,17 @@ class StoreContract(StoreBeginningContract, StoreReadingContract):
             state=AgentState(created_at=START, updated_at=at(9), name="Ada's"),
             records=[said(2)],
             fates=[FateChange(item_id=receipt.item.id, fate="answered", reply_seq=2)],
-            posts=[post(other.id, "to other"), post(child.id, "to child")],
-            creates=[child],
-            deliveries=[NewDelivery(key="d1", connector="web", channel="1", text="reply")],
-            audit=[AuditLine(action="tool_refused", detail={"tool": "shell"})],
+            effects=Effects(
+                posts=(post(other.id, "to other"),),
+                notices=(post(child.id, "to child"),),
+                creates=(child,),
+                deliveries=(NewDelivery(key="d1", connector="web", channel="1", text="reply"),),
+                audit=(AuditLine(action="tool_refused", detail={"tool": "shell"}),),
+            ),
             definition="other",
         )
         done = await store.commit(commit)
-        assert [receipt.agent_id for receipt in done.receipts] == [other.id, child.id]
+        assert [receipt.agent_id for receipt in done.receipts] == [child.id, other.id]
         item, _ = await store.item(LOCAL_OWNER, receipt.item.id)
         assert (item.fate, item.reply_seq, item.ended_at) == ("answered", 2, at(9))
         now = await store.agent(LOCAL_OWNER, agent.id)
@@ -327,14 +331,17 @@ class StoreContract(StoreBeginningContract, StoreReadingContract):
             at=START,
             records=[said(2)],
             fates=[FateChange(item_id=receipt.item.id, fate="answered")],
-            posts=[post(other.id)],
-            creates=[new_agent(CronDescriptor(id="nightly"))],
+            effects=Effects(
+                posts=(post(other.id),), creates=(new_agent(CronDescriptor(id="nightly")),)
+            ),
         )
         bad = {
-            "post": replace(good, posts=[post(other.id), post(new_agent_id())]),
+            "post": replace(good, effects=Effects(posts=(post(other.id), post(new_agent_id())))),
             "gap": replace(good, records=[said(3)]),
             "fate": replace(good, fates=[FateChange(item_id=ItemId("m0"), fate="failed")]),
-            "key": replace(good, posts=[post(other.id), post(other.id, "clash", key="k")]),
+            "key": replace(
+                good, effects=Effects(posts=(post(other.id), post(other.id, "clash", key="k")))
+            ),
         }[broken]
         with pytest.raises((NotFoundError, ConflictError, StoreError)):
             await store.commit(bad)
@@ -409,7 +416,7 @@ class StoreContract(StoreBeginningContract, StoreReadingContract):
         receipt = await store.admit(post(agent.id, "hello", key="k"))
         runner = await SampleRunner.claim(store, agent.id)
         out = NewDelivery(key="d", connector="web", channel="1", text="reply")
-        await runner.commit(replace(runner.step(), deliveries=[out]))
+        await runner.commit(runner.step(effects=Effects(deliveries=(out,))))
         await store.delete(LOCAL_OWNER, agent.id)
         for gone in (
             store.agent(LOCAL_OWNER, agent.id),
@@ -455,7 +462,7 @@ class StoreContract(StoreBeginningContract, StoreReadingContract):
         runner = await SampleRunner.claim(store, other.id)
         renamed = permanent("Librarian", named.id)
         change = Redescription(agent_id=named.id, owner=LOCAL_OWNER, descriptor=renamed)
-        await runner.commit(replace(runner.step(), redescribed=[change]))
+        await runner.commit(runner.step(effects=Effects(redescribed=(change,))))
         found = await store.find(LOCAL_OWNER, permanent("librarian"))
         assert found is not None and (found.id, found.descriptor) == (named.id, renamed)
         assert await store.find(LOCAL_OWNER, permanent("Archivist")) is None
@@ -479,7 +486,7 @@ class StoreContract(StoreBeginningContract, StoreReadingContract):
                 agent_id=target.id, owner=LOCAL_OWNER, descriptor=permanent(name, target.id)
             )
             with pytest.raises(error):
-                await runner.commit(replace(runner.step(), redescribed=[change]))
+                await runner.commit(runner.step(effects=Effects(redescribed=(change,))))
         assert (await store.agent(LOCAL_OWNER, one.id)).descriptor == one.descriptor
 
     async def test_the_name_of_a_permanent_agent_that_ended_is_free(self, store: Store) -> None:

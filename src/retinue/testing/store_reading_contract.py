@@ -15,6 +15,7 @@ from retinue.stores.port import (
     AgentQuery,
     AuditLine,
     Change,
+    Effects,
     NewDelivery,
     Store,
 )
@@ -204,7 +205,7 @@ class StoreReadingContract:
         runner = await SampleRunner.claim(store, agent.id)
         texts = [("a", "a1"), ("a", "a2"), ("b", "b1")]
         out = [NewDelivery(key=t, connector="web", channel=c, text=t) for c, t in texts]
-        await runner.commit(replace(runner.step(), deliveries=out))
+        await runner.commit(runner.step(effects=Effects(deliveries=tuple(out))))
         first = await store.due_deliveries(at(99), 9)
         assert [delivery.text for delivery in first] == ["a1", "b1"]
         await store.delivery_failed(first[0].id, error="down", retry_at=at(200))

@@ -11,7 +11,7 @@ from retinue.agents.inbox import Answer, ItemBody, Sender
 from retinue.agents.request import Asked, Request
 from retinue.errors import ConflictError, NotFoundError
 from retinue.ids import LOCAL_OWNER, AgentId, CallId, OwnerId, RequestId, new_item_id
-from retinue.stores.port import Store
+from retinue.stores.port import Effects, Store
 from retinue.stores.request_port import Decision, Voiding
 from retinue.testing.store_samples import STRANGER, Heard, SampleRunner, at, new_agent
 
@@ -60,7 +60,7 @@ async def asking(store: Store, *requests: str, expires: float = 100) -> SampleRu
     agent, _ = await store.create(new_agent())
     runner = await SampleRunner.claim(store, agent.id)
     made = [a_request(agent.id, request, expires) for request in requests or ("q1",)]
-    await runner.commit(replace(runner.step(), requests=made))
+    await runner.commit(runner.step(effects=Effects(requests=tuple(made))))
     return runner
 
 
@@ -85,7 +85,7 @@ class RequestStoreContract:
         runner = await SampleRunner.claim(store, agent.id)
         await SampleRunner.claim(store, agent.id)
         with pytest.raises(Exception, match="epoch"):
-            await runner.commit(replace(runner.step(), requests=[a_request(agent.id)]))
+            await runner.commit(runner.step(effects=Effects(requests=(a_request(agent.id),))))
         assert await store.requests.list(LOCAL_OWNER) == []
 
     async def test_a_decision_answers_the_agent_in_the_same_transaction(self, store: Store) -> None:
@@ -158,18 +158,18 @@ class RequestStoreContract:
         runner = await asking(store, "q1", "q2")
         heard = Heard(store)
         voids = Voiding(reason="reset", requests=[RequestId("q1")])
-        await runner.commit(replace(runner.step(), voids=voids))
+        await runner.commit(runner.step(effects=Effects(voids=(voids,))))
         assert [(one.id, one.status) for one in heard.changes[-1].requests] == [("q1", "void")]
         with pytest.raises(ConflictError, match=r"\(reset\).*nothing was changed"):
             await store.requests.settle(a_decision())
         assert await store.open_items(LOCAL_OWNER, runner.id) == []
-        await runner.commit(replace(runner.step(), voids=Voiding(reason="reset")))
+        await runner.commit(runner.step(effects=Effects(voids=(Voiding(reason="reset"),))))
         assert await store.requests.list(LOCAL_OWNER, status="pending") == []
 
     async def test_a_commit_may_answer_a_request_itself(self, store: Store) -> None:
         runner = await asking(store, "q1", "q2")
         done = Voiding(reason="", requests=[RequestId("q1")], status="answered", by="owner")
-        await runner.commit(replace(runner.step(), voids=done))
+        await runner.commit(runner.step(effects=Effects(voids=(done,))))
         first = await store.requests.get(LOCAL_OWNER, RequestId("q1"))
         assert (first.status, first.decided_by) == ("answered", "owner")
         with pytest.raises(ConflictError, match="decided already: answered"):
@@ -181,19 +181,19 @@ class RequestStoreContract:
         await store.requests.settle(a_decision())
         done = Voiding(reason="", requests=[RequestId("q1")], status="answered", by="owner")
         with pytest.raises(ConflictError, match="decided already: allowed"):
-            await runner.commit(replace(runner.step(), voids=done))
+            await runner.commit(runner.step(effects=Effects(voids=(done,))))
         assert (await store.requests.get(LOCAL_OWNER, RequestId("q1"))).status == "allowed"
 
     async def test_voiding_leaves_what_was_decided(self, store: Store) -> None:
         runner = await asking(store)
         await store.requests.settle(a_decision())
-        await runner.commit(replace(runner.step(), voids=Voiding(reason="reset")))
+        await runner.commit(runner.step(effects=Effects(voids=(Voiding(reason="reset"),))))
         assert (await store.requests.get(LOCAL_OWNER, RequestId("q1"))).status == "allowed"
 
     async def test_voiding_and_deciding_at_once_do_one_of_both(self, store: Store) -> None:
         runner = await asking(store)
         _, decided = await asyncio.gather(
-            runner.commit(replace(runner.step(), voids=Voiding(reason="reset"))),
+            runner.commit(runner.step(effects=Effects(voids=(Voiding(reason="reset"),)))),
             store.requests.settle(a_decision()),
             return_exceptions=True,
         )

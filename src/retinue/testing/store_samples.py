@@ -10,10 +10,12 @@ from retinue.agents.state import AgentState, Turn
 from retinue.ids import LOCAL_OWNER, AgentId, ItemId, OwnerId, new_agent_id, new_item_id
 from retinue.records import AnyRecord, AssistantRecord, TextPart, UserRecord
 from retinue.stores.port import (
+    NO_EFFECTS,
     Agent,
     Change,
     Commit,
     Committed,
+    Effects,
     FateChange,
     NewAgent,
     NewItem,
@@ -109,6 +111,7 @@ class SampleRunner:
         *,
         state: AgentState | None = None,
         fates: Sequence[FateChange] = (),
+        effects: Effects = NO_EFFECTS,
     ) -> Commit:
         made = [make(self.next_seq + index) for index, make in enumerate(records)]
         return Commit(
@@ -118,6 +121,7 @@ class SampleRunner:
             state=state,
             records=made,
             fates=fates,
+            effects=effects,
         )
 
     async def commit(self, commit: Commit) -> Committed:

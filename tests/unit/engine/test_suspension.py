@@ -23,7 +23,7 @@ from retinue.ids import (
 )
 from retinue.models.port import ModelRequest
 from retinue.models.scripted import Answer, Call, Reply
-from retinue.stores.port import Agent, Commit, NewAgent, NewItem, Post, Receipt
+from retinue.stores.port import Agent, Commit, Effects, NewAgent, NewItem, Post, Receipt
 from retinue.testing.kit import Kit
 from retinue.tools.function_tool import tool
 from retinue.tools.port import Pending, ToolContext
@@ -46,7 +46,7 @@ async def delegate(ctx: ToolContext, to: str, text: str, seconds: float = 0) -> 
         ),
         admitted_at=now,
     )
-    call.posts.append(Post(to=AgentId(to), item=item, owner=ctx.owner))
+    call.emit(Effects(posts=(Post(to=AgentId(to), item=item, owner=ctx.owner),)))
     return Pending(
         reason="child",
         until=now + timedelta(seconds=seconds) if seconds else None,

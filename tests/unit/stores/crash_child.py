@@ -9,7 +9,7 @@ import msgspec
 from retinue.agents.descriptor import CronDescriptor
 from retinue.ids import LOCAL_OWNER
 from retinue.stores.folders.mirror import Mirror
-from retinue.stores.port import Commit, FateChange, NewDelivery
+from retinue.stores.port import Commit, Effects, FateChange, NewDelivery
 from retinue.stores.sqlite.store import SqliteStore
 from retinue.testing.store_samples import SampleRunner, at, chat, new_agent, post, said
 
@@ -27,6 +27,7 @@ async def work(store: SqliteStore) -> None:
     for number in range(3):
         receipt = await store.admit(post(agent.id, f"text {number}", key=f"key {number}"))
         acknowledge("admit", receipt.item.id)
+        out = NewDelivery(key=f"{number}", connector="web", channel="1", text="hi")
         commit = Commit(
             agent_id=agent.id,
             epoch=runner.epoch,
@@ -34,8 +35,7 @@ async def work(store: SqliteStore) -> None:
             state=msgspec.structs.replace(runner.state, updated_at=at(number), name=f"{number}"),
             records=[said(runner.next_seq, f"text {number}")],
             fates=[FateChange(item_id=receipt.item.id, fate="answered")],
-            posts=[post(other.id, f"from {number}")],
-            deliveries=[NewDelivery(key=f"{number}", connector="web", channel="1", text="hi")],
+            effects=Effects(posts=(post(other.id, f"from {number}"),), deliveries=(out,)),
         )
         await runner.commit(commit)
         acknowledge("commit", number)

@@ -5,7 +5,7 @@ from pathlib import Path
 import msgspec
 
 from retinue.ids import LOCAL_OWNER
-from retinue.stores.port import Redescription
+from retinue.stores.port import Effects, Redescription
 from retinue.testing.store_samples import SampleRunner, new_agent, permanent
 from tests.unit.stores.home import Home
 
@@ -25,7 +25,7 @@ async def test_a_rebuild_knows_new_names_and_that_names_of_ended_agents_are_free
     change = Redescription(
         agent_id=named.id, owner=LOCAL_OWNER, descriptor=permanent("Librarian", named.id)
     )
-    await runner.commit(replace(runner.step(), redescribed=[change]))
+    await runner.commit(runner.step(effects=Effects(redescribed=(change,))))
     ended, _ = await home.store.create(new_agent(permanent("Clerk")))
     last = await SampleRunner.claim(home.store, ended.id)
     await last.commit(replace(last.step(), lifecycle="terminated"))

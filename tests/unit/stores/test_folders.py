@@ -16,7 +16,7 @@ from retinue.stores.folders import mirror
 from retinue.stores.folders.comparison import compare
 from retinue.stores.folders.mirror import Mirror
 from retinue.stores.folders.rebuild import needs_rebuild
-from retinue.stores.port import NewDelivery, Offset, Receipt
+from retinue.stores.port import Effects, NewDelivery, Offset, Receipt
 from retinue.stores.sqlite.export_reader import SqliteWholeReader
 from retinue.testing.store_samples import START, SampleRunner, at, chat, new_agent, post
 from tests.unit.stores.home import Home
@@ -37,7 +37,9 @@ async def conversation(home: Home, channel: str = "a") -> tuple[SampleRunner, Re
     out = NewDelivery(key="d1", connector="web", channel="1", text="hi")
     record = UnknownRecord(seq=4, at=START, kind="hologram", raw=HOLOGRAM)
     await runner.commit(
-        msgspec.structs.replace(runner.step([lambda seq: record]), deliveries=[out])
+        msgspec.structs.replace(
+            runner.step([lambda seq: record]), effects=Effects(deliveries=(out,))
+        )
     )
     second = await store.admit(post(first.agent_id, "and now?", key=f"second {channel}"))
     return runner, second

@@ -14,20 +14,11 @@ from retinue.agents.context import Context
 from retinue.agents.fate import is_final
 from retinue.agents.history import History
 from retinue.agents.inbox import Item
-from retinue.agents.request import Request
 from retinue.agents.state import AgentState, Lifecycle
+from retinue.engine.agent.state_effects import with_effects
 from retinue.ids import AgentId, ItemId, OwnerId, RequestId
-from retinue.records import AssistantRecord, KnownRecord, Usage
-from retinue.stores.port import (
-    AuditLine,
-    Commit,
-    FateChange,
-    NewAgent,
-    NewDelivery,
-    Post,
-    Redescription,
-    Snapshot,
-)
+from retinue.records import AssistantRecord, KnownRecord
+from retinue.stores.port import NO_EFFECTS, Commit, Effects, FateChange, Post, Snapshot
 from retinue.stores.request_port import Voiding
 
 RecordT = TypeVar("RecordT", bound=KnownRecord)
@@ -136,19 +127,12 @@ class Draft(Struct):
     state: AgentState
     records: list[KnownRecord] = []
     fates: list[FateChange] = []
-    posts: list[Post] = []
-    creates: list[NewAgent] = []
-    redescribed: list[Redescription] = []
-    deliveries: list[NewDelivery] = []
-    usages: list[tuple[str, Usage]] = []
-    audit: list[AuditLine] = []
-    requests: list[Request] = []
-    voids: Voiding | None = None
+    effects: Effects = NO_EFFECTS
     context_from: int | None = None
     lifecycle: Lifecycle | None = None
     definition: str | None = None  # another one from here on
-
     begins: Post | None = None
+    from_hooks: int = 0  # of the agent's hook effects, how many are in here
 
     def add(self, record: RecordT) -> RecordT:
         """Stamp a record with its place and time."""
@@ -156,6 +140,16 @@ class Draft(Struct):
         stamped = structs.replace(record, seq=seq, at=self.at)
         self.records.append(stamped)
         return stamped
+
+    def void_all(self, reason: str) -> None:
+        """Close all requests of the agent, whatever else was said about some of them."""
+        voids = (Voiding(reason=reason),)
+        self.effects = self.effects._replace(voids=voids)
+
+    def emit(self, effects: Effects) -> None:
+        """Add effects, and what they change about the agent itself."""
+        self.effects = self.effects.merge(effects)
+        self.state = with_effects(self.state, effects, self.at)
 
 
 class LiveAgent:
@@ -193,7 +187,7 @@ class LiveAgent:
         self.closing_about: tuple[int, int, frozenset[str]] | None = None  # what it was made of
         self.is_deleted = False
         self.is_ended = agent.lifecycle != "active"
-        self.hook_posts: list[Post] = []  # what hooks asked for, for the next commit
+        self.hook_effects: list[Effects] = []  # what hooks asked for, for the next commit
         self.has_listeners = agent.kind != "user"  # somebody may have to hear how items end
         self.running: dict[ItemId, Item] = {}  # the turn's items
         self._is_interrupted = False
@@ -280,9 +274,9 @@ class LiveAgent:
         return was_interrupted
 
     def commit_of(self, draft: Draft) -> Commit:
-        if self.hook_posts:
-            draft.posts = [*draft.posts, *self.hook_posts]
-            self.hook_posts.clear()
+        for effects in self.hook_effects[draft.from_hooks :]:
+            draft.emit(effects)
+        draft.from_hooks = len(self.hook_effects)
         return Commit(
             agent_id=self.id,
             epoch=self.epoch,
@@ -292,14 +286,7 @@ class LiveAgent:
             records=draft.records,
             context_from=draft.context_from,
             fates=draft.fates,
-            posts=draft.posts,
-            creates=draft.creates,
-            redescribed=draft.redescribed,
-            deliveries=draft.deliveries,
-            usages=draft.usages,
-            audit=draft.audit,
-            requests=draft.requests,
-            voids=draft.voids,
+            effects=draft.effects,
             lifecycle=draft.lifecycle,
             definition=draft.definition,
         )
@@ -307,6 +294,8 @@ class LiveAgent:
     def apply(self, draft: Draft) -> None:
         """Follow what was committed."""
         self.state = draft.state
+        if draft.from_hooks:
+            del self.hook_effects[: draft.from_hooks]
         self.next_seq += len(draft.records)
         for record in draft.records:
             self.history.append(record)

@@ -12,6 +12,7 @@ from retinue.engine.prompting.prompt_config import PromptConfig
 from retinue.engine.requests.ask import AskDesk
 from retinue.errors import ConflictError, RefusedError, UsageError
 from retinue.records import CallPart
+from retinue.stores.port import Effects
 from retinue.tools.port import Pending, Tool
 
 
@@ -40,8 +41,9 @@ class Approvals:
         return CallResult(
             record=None,
             pending=Pending(reason="permission", request=request.id),
-            requests=[request],
-            notices=await self._desk.notices(live, request),
+            effects=Effects(
+                requests=(request,), notices=tuple(await self._desk.notices(live, request))
+            ),
         )
 
 
@@ -61,7 +63,9 @@ def spent(live: LiveAgent, config: PromptConfig, call: CallPart, result: CallRes
     if turn is not None and call.id in turn.approved:
         return result
     digest = digest_of_call(call.name, call.arguments)
-    return structs.replace(result, spent=digest) if digest in live.state.approvals else result
+    if digest not in live.state.approvals:
+        return result
+    return structs.replace(result, effects=result.effects.merge(Effects(spent=(digest,))))
 
 
 def _is_approved(live: LiveAgent, call: CallPart) -> bool:

@@ -5,12 +5,10 @@ from difflib import get_close_matches
 
 from msgspec import Struct, structs
 
-from retinue.agents.children import ChildEntry, ChildTerms, ChildUpdate
-from retinue.agents.deferral import Deferral
+from retinue.agents.children import ChildTerms, ChildUpdate
 from retinue.agents.descriptor import Descriptor
 from retinue.agents.inbox import ItemBody, Sender, Trail
-from retinue.agents.request import Request
-from retinue.agents.state import AgentState, Handoff, Turn
+from retinue.agents.state import AgentState, Turn
 from retinue.clock import Clock
 from retinue.engine.agent.limits import Limits
 from retinue.engine.agent.live_agent import LiveAgent
@@ -18,12 +16,11 @@ from retinue.engine.calls.scope_check import denial
 from retinue.engine.lineage.parent_notices import LONGEST_STATUS, said_post, status_post
 from retinue.engine.prompting.prompt_config import PromptConfig
 from retinue.engine.rules.stopping import bound_paths, bound_text
-from retinue.engine.rules.switching import Departure
 from retinue.engine.variables.values import Environment, Variables
 from retinue.errors import RetinueError, UsageError
 from retinue.ids import AgentId, CallId, OwnerId, new_item_id
-from retinue.records import CallPart, ToolRecord, ToolStatus, Usage
-from retinue.stores.port import AuditLine, NewAgent, NewItem, Post, Redescription
+from retinue.records import CallPart, ToolRecord, ToolStatus
+from retinue.stores.port import NO_EFFECTS, AuditLine, Effects, NewAgent, NewItem, Post
 from retinue.text import clean_text
 from retinue.tools.execution import Finished, run_check, run_tool
 from retinue.tools.port import AgentFiles, FileTrees, Pending, Tool, ToolOutput
@@ -57,18 +54,12 @@ class CallContext(Struct, kw_only=True):
     config: PromptConfig
     tool: str  # its name
     environment: Environment
-    posts: list[Post] = []
-    creates: list[NewAgent] = []
-    redescribed: list[Redescription] = []
-    requests: list[Request] = []
-    notices: list[Post] = []  # not counted as messages of this turn
-    children: list[ChildEntry | ChildUpdate] = []  # for the registry
-    usages: list[tuple[str, Usage]] = []  # of models that the call asked, by name
-    deferred: list[Deferral] = []  # subagents that wait for their variables
-    moved: list[str] = []  # variables of the agent that a child has now
-    departure: Departure | None = None
-    handoff: Handoff | None = None
+    effects: Effects = NO_EFFECTS
     depth: int = 0  # of prompts that call each other; within one, nobody is waited for
+
+    def emit(self, effects: Effects) -> None:
+        """Ask for something that is committed with the call's result."""
+        self.effects = self.effects.merge(effects)
 
     @property
     def trail(self) -> Trail:
@@ -124,17 +115,16 @@ class CallContext(Struct, kw_only=True):
         if not text:
             raise UsageError("status: it is empty")
         update = ChildUpdate(reference=self.agent_id, status_text=text)
-        self.notices.append(
-            status_post(self.agent_id, self.owner, self._terms, self.clock.now(), update)
-        )
+        post = status_post(self.agent_id, self.owner, self._terms, self.clock.now(), update)
+        self.emit(Effects(notices=(post,)))
 
     def notify_parent(self, content: str) -> None:
         text = self._tidied(content).strip()
         if not text:
             raise UsageError("content: the message is empty")
-        self.posts.append(
-            said_post(self.agent_id, self.owner, self._terms, self.clock.now(), text, self.trail)
-        )
+        now = self.clock.now()
+        post = said_post(self.agent_id, self.owner, self._terms, now, text, self.trail)
+        self.emit(Effects(posts=(post,)))
 
     @property
     def _terms(self) -> ChildTerms:
@@ -152,7 +142,7 @@ class CallContext(Struct, kw_only=True):
             admitted_at=self.clock.now(),
             silent=silent,
         )
-        self.posts.append(Post(to=agent_id, item=item, owner=self.owner))
+        self.emit(Effects(posts=(Post(to=agent_id, item=item, owner=self.owner),)))
 
 
 class CallResult(Struct, frozen=True, kw_only=True):
@@ -160,19 +150,7 @@ class CallResult(Struct, frozen=True, kw_only=True):
 
     record: ToolRecord | None  # None: it is pending
     pending: Pending | None = None
-    posts: Sequence[Post] = ()
-    creates: Sequence[NewAgent] = ()
-    redescribed: Sequence[Redescription] = ()
-    departure: Departure | None = None  # the person goes on with another agent
-    handoff: Handoff | None = None  # another definition goes on after this step
-    audit: Sequence[AuditLine] = ()
-    requests: Sequence[Request] = ()
-    notices: Sequence[Post] = ()  # not counted as messages of this turn
-    children: Sequence[ChildEntry | ChildUpdate] = ()  # for the registry
-    usages: Sequence[tuple[str, Usage]] = ()  # of models that the call asked
-    deferred: Sequence[Deferral] = ()  # subagents that wait for their variables
-    moved: Sequence[str] = ()  # variables of the agent that a child has now
-    spent: str | None = None  # the approval that it used up
+    effects: Effects = NO_EFFECTS
 
 
 class ToolCalls:
@@ -210,7 +188,7 @@ class ToolCalls:
         finished = await self._outcome(tool, context, call, is_in_doubt)
         output = finished.output
         if finished.pending is not None:
-            return _pending(context, finished.pending)
+            return CallResult(record=None, pending=finished.pending, effects=context.effects)
         record = ToolRecord(
             call=call.id,
             name=call.name,
@@ -221,31 +199,14 @@ class ToolCalls:
             cut=finished.cut,
         )
         if output.is_error:
-            return CallResult(
-                record=record,
-                usages=context.usages,
-                deferred=context.deferred,
-                requests=context.requests,
-            )
+            return CallResult(record=record, effects=context.effects.after_error)
         if call.name in config.bound:
             missing = await self._missing(config, call, context.files)
             if missing:
-                return _refused(call, "error", missing)
+                refused = closing(call, "error", missing)
+                return CallResult(record=refused, effects=context.effects.after_error)
             _tell_status(config, call, context, output.text)
-        return CallResult(
-            record=record,
-            posts=context.posts,
-            creates=context.creates,
-            redescribed=context.redescribed,
-            departure=context.departure,
-            handoff=context.handoff,
-            usages=context.usages,
-            notices=context.notices,
-            children=context.children,
-            moved=context.moved,
-            deferred=context.deferred,
-            requests=context.requests,
-        )
+        return CallResult(record=record, effects=context.effects)
 
     async def _outcome(
         self, tool: Tool, context: CallContext, call: CallPart, is_in_doubt: bool
@@ -340,20 +301,6 @@ class ToolCalls:
         return None
 
 
-def _pending(context: CallContext, pending: Pending) -> CallResult:
-    """What the call asked for is committed with its waiting."""
-    return CallResult(
-        record=None,
-        pending=pending,
-        posts=context.posts,
-        creates=context.creates,
-        requests=context.requests,
-        notices=context.notices,
-        children=context.children,
-        moved=context.moved,
-    )
-
-
 def _tell_status(config: PromptConfig, call: CallPart, context: CallContext, result: str) -> None:
     """A binding for the status puts its text into the parent's registry, where there is one."""
     binding = config.side.session_status
@@ -364,8 +311,7 @@ def _tell_status(config: PromptConfig, call: CallPart, context: CallContext, res
 
 
 def _refused(call: CallPart, status: ToolStatus, text: str, *audit: AuditLine) -> CallResult:
-    record = ToolRecord(call=call.id, name=call.name, status=status, text=text)
-    return CallResult(record=record, audit=audit)
+    return CallResult(record=closing(call, status, text), effects=Effects(audit=audit))
 
 
 def closing(call: CallPart, status: ToolStatus, text: str) -> ToolRecord:

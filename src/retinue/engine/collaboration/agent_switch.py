@@ -10,9 +10,8 @@ from retinue.engine.collaboration.delegation import AgentName, SessionName
 from retinue.engine.collaboration.services import CollaborationServices, call_of
 from retinue.engine.lineage.peers import reachable
 from retinue.engine.rules.messages import checked_text
-from retinue.engine.rules.switching import Departure
 from retinue.errors import NotFoundError, RefusedError
-from retinue.stores.port import Agent
+from retinue.stores.port import Agent, Departure, Effects
 from retinue.tools.function_tool import FunctionTool, tool
 from retinue.tools.port import ToolContext
 
@@ -43,12 +42,13 @@ def switching_tools(services: CollaborationServices) -> list[FunctionTool[..., A
             raise RefusedError("another agent asked for this, not a person: answer it instead")
         chosen = await _chosen(services, call, agentId, session.strip())
         told = chosen.told()
-        call.departure = Departure(
+        departure = Departure(
             to=chosen.address,
             name=told["sessionName"],
             message=message or "",
             trail=call.trail,
         )
+        call.emit(Effects(departure=(departure,)))
         return {"status": "switched", **told}
 
     return [switch]

@@ -14,7 +14,7 @@ from retinue.engine.lineage.family_tree import ancestors_of
 from retinue.engine.lineage.peers import reachable
 from retinue.errors import RefusedError, UsageError
 from retinue.ids import derived_agent_id, new_item_id
-from retinue.stores.port import Agent, NewItem, Post
+from retinue.stores.port import Agent, Effects, NewItem, Post
 from retinue.text import clean_text
 from retinue.tools.function_tool import FunctionTool, tool
 from retinue.tools.port import ToolContext
@@ -59,7 +59,7 @@ def background_tools(services: CollaborationServices) -> list[FunctionTool[..., 
             scoped = scoped_in(services.catalog, call, services.catalog.definition(chosen))
             env = inherited(call, child, without=[one.name for one in scoped])
             made = structs.replace(made, state=structs.replace(made.state, env=env))
-        call.posts.append(Post(to=made, item=item, owner=ctx.owner))
+        call.emit(Effects(posts=(Post(to=made, item=item, owner=ctx.owner),)))
         return (
             f'Started the background agent "{named}" ({child}). Its result will reach you as a '
             "message; with its id you can write to it before that."

@@ -17,7 +17,7 @@ from retinue.engine.prompting.permanent_directory import permanent_agents
 from retinue.engine.rules.messages import checked_text
 from retinue.errors import RefusedError
 from retinue.ids import ItemId, new_item_id
-from retinue.stores.port import NewItem, Post
+from retinue.stores.port import Effects, NewItem, Post
 from retinue.tools.function_tool import FunctionTool, tool
 from retinue.tools.port import Pending, ToolContext
 
@@ -75,7 +75,7 @@ def delegation_tools(services: CollaborationServices) -> list[FunctionTool[..., 
         trail = extended(call, target.name, services.limits)
         chosen = await resolve(services, call, target.name, session.strip())
         item = _request(call, content, trail, mode, chosen)
-        call.posts.append(Post(to=chosen.address, item=item, owner=ctx.owner))
+        call.emit(Effects(posts=(Post(to=chosen.address, item=item, owner=ctx.owner),)))
         if mode == "async":
             return {"mode": mode, "status": "started", **chosen.told(), "responseId": item.id}
         seconds = timeout if timeout is not None else services.limits.delegation_seconds

@@ -11,7 +11,7 @@ from retinue.engine.lineage.peers import contact_of, may_know, reachable
 from retinue.engine.prompting.permanent_directory import Listed, permanent_agents
 from retinue.errors import NotFoundError, RefusedError, UsageError
 from retinue.ids import AgentId, new_agent_id, new_item_id
-from retinue.stores.port import Agent, NewItem, Post, Redescription
+from retinue.stores.port import Agent, Effects, NewItem, Post, Redescription
 from retinue.text import clean_text
 from retinue.tools.function_tool import FunctionTool, tool
 from retinue.tools.port import ToolContext
@@ -58,11 +58,11 @@ def _creating(services: CollaborationServices) -> FunctionTool[..., Any]:
             id=agent_id, name=name, description=description, system_prompt=prompt
         )
         if known is None:
-            call.creates.append(new_agent(call, descriptor, chosen, agent_id=agent_id))
+            new = new_agent(call, descriptor, chosen, agent_id=agent_id)
+            call.emit(Effects(creates=(new,)))
             return f'Created the permanent agent "{name}" ({agent_id}).'
-        call.redescribed.append(
-            Redescription(agent_id=agent_id, owner=ctx.owner, descriptor=descriptor)
-        )
+        change = Redescription(agent_id=agent_id, owner=ctx.owner, descriptor=descriptor)
+        call.emit(Effects(redescribed=(change,)))
         return f'Updated the permanent agent "{name}" ({agent_id}); its history stays.'
 
     return create
@@ -107,7 +107,8 @@ def _deleting(services: CollaborationServices) -> FunctionTool[..., Any]:
         )
         now = call.clock.now()
         item = NewItem(id=new_item_id(), kind="ending", body=body, admitted_at=now)
-        call.posts.append(Post(to=AgentId(found[0].id), item=item, owner=ctx.owner))
+        post = Post(to=AgentId(found[0].id), item=item, owner=ctx.owner)
+        call.emit(Effects(posts=(post,)))
         return f'The permanent agent "{found[0].name}" ends; its history stays with its owner.'
 
     return delete

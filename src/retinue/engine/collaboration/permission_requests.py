@@ -13,6 +13,7 @@ from retinue.engine.collaboration.services import CollaborationServices, call_of
 from retinue.engine.prompting.prompt_config import PromptConfig
 from retinue.engine.requests.ask import AskDesk
 from retinue.errors import ConflictError, RefusedError, UsageError
+from retinue.stores.port import Effects
 from retinue.text import clean_text
 from retinue.tools.function_tool import FunctionTool, tool
 from retinue.tools.port import Pending, ToolContext, ToolOutput
@@ -37,8 +38,8 @@ def permission_tools(services: CollaborationServices) -> list[FunctionTool[..., 
             request = await desk.ask(agent, ctx.call_id, kind, asked)
         except ConflictError as error:
             return ToolOutput(text=error.message)
-        call.requests.append(request)
-        call.notices += await desk.notices(agent, request)
+        notices = await desk.notices(agent, request)
+        call.emit(Effects(requests=(request,), notices=tuple(notices)))
         return Pending(reason="permission", request=request.id)
 
     async def ask_permission(ctx: ToolContext, tag: str, reason: str) -> ToolOutput | Pending:

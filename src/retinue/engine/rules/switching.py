@@ -2,7 +2,7 @@
 
 from collections.abc import Collection, Sequence
 
-from msgspec import Struct, structs
+from msgspec import structs
 
 from retinue.agents.context_line import seen_text
 from retinue.agents.descriptor import UserDescriptor
@@ -10,7 +10,7 @@ from retinue.agents.inbox import Item, ItemBody, ItemKind, Move, Route, Sender, 
 from retinue.engine.agent.live_agent import Draft, LiveAgent
 from retinue.ids import AgentId, new_item_id
 from retinue.records import AssistantRecord, NoteRecord, SystemRecord, UserRecord
-from retinue.stores.port import FateChange, NewAgent, NewItem, Post
+from retinue.stores.port import Departure, Effects, FateChange, NewAgent, NewItem, Post
 
 WEB = "web"
 """Its people follow by themselves: nothing has to be delivered to another place."""
@@ -23,19 +23,6 @@ Place = tuple[str, str]
 """A connector and a channel."""
 
 
-class Departure(Struct, frozen=True, kw_only=True):
-    """What a call asks for that sends the person to another agent."""
-
-    to: AgentId | NewAgent
-    name: str  # how people are told where they are now
-    message: str = ""  # the first words there
-    trail: Trail | None = None
-
-    @property
-    def target(self) -> AgentId:
-        return self.to.id if isinstance(self.to, NewAgent) else self.to
-
-
 def departed(draft: Draft, live: LiveAgent, departure: Departure) -> None:
     """The agent that the person leaves: a note for people, an account for the next agent."""
     route, target = route_of(live), departure.target
@@ -43,10 +30,10 @@ def departed(draft: Draft, live: LiveAgent, departure: Departure) -> None:
     draft.add(note)
     is_return = route is not None and route.agent_id == target
     move = Move(is_chat=True) if is_return else Move(route=route)
-    draft.posts.append(_post(draft, live, departure.to, "switch", account_of(live), move=move))
+    _send(draft, _post(draft, live, departure.to, "switch", account_of(live), move=move))
     if departure.message:
         told = _post(draft, live, departure.to, "message", departure.message, trail=departure.trail)
-        draft.posts.append(told)
+        _send(draft, told)
     if route is not None and route.agent_id == live.id:
         draft.state = structs.replace(draft.state, switched_to=target)
     elif route is not None:
@@ -54,7 +41,7 @@ def departed(draft: Draft, live: LiveAgent, departure: Departure) -> None:
         if not is_return:
             move = Move(is_chat=True, to=target)
             post = _post(draft, live, route.agent_id, "switch", "", move=move)
-            draft.posts.append(structs.replace(post, is_optional=True))
+            _send(draft, structs.replace(post, is_optional=True))
 
 
 def moved(draft: Draft, live: LiveAgent, items: Sequence[Item]) -> None:
@@ -74,7 +61,7 @@ def moved(draft: Draft, live: LiveAgent, items: Sequence[Item]) -> None:
             draft.state = structs.replace(draft.state, route=move.route, came_from=came_from)
         if move.tells is not None:
             post = _post(draft, live, move.tells, "switch", account_of(live), Move(is_chat=True))
-            draft.posts.append(structs.replace(post, is_optional=True))
+            _send(draft, structs.replace(post, is_optional=True))
         draft.fates.append(FateChange(item_id=item.id, fate="answered", reply_seq=seq))
     draft.state = structs.replace(draft.state, updated_at=draft.at)
 
@@ -86,7 +73,7 @@ def went_back(draft: Draft, live: LiveAgent, leaving: AgentId | None) -> bool:
         return False
     draft.state = structs.replace(draft.state, switched_to=None, updated_at=draft.at)
     post = _post(draft, live, away, "switch", "", move=Move(tells=live.id))
-    draft.posts.append(structs.replace(post, is_optional=True))
+    _send(draft, structs.replace(post, is_optional=True))
     return True
 
 
@@ -143,6 +130,10 @@ def _place(route: Route | None) -> Place | None:
 def _clipped(text: str) -> str:
     line = " ".join(text.split())
     return line if len(line) <= _CHARACTERS else f"{line[: _CHARACTERS - 1]}…"
+
+
+def _send(draft: Draft, post: Post) -> None:
+    draft.emit(Effects(notices=(post,)))
 
 
 def _post(

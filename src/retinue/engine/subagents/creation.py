@@ -21,7 +21,7 @@ from retinue.engine.subagents.file_copies import copy_files
 from retinue.errors import RefusedError, RetinueError, UsageError
 from retinue.ids import AgentId, SideName, derived_agent_id, new_item_id
 from retinue.records import FileReference
-from retinue.stores.port import NewAgent, NewItem, Post
+from retinue.stores.port import Effects, NewAgent, NewItem, Post
 from retinue.text import clean_json, clean_text
 from retinue.tools.port import Pending, ToolOutput
 
@@ -78,7 +78,7 @@ async def start_child(
         side=wish.side,
         parent_communication=_communication(config),
     )
-    call.children.append(entry)
+    call.emit(Effects(children=(entry,)))
     waiting = _send(
         call, new, text, files, entry, waits=config.blocking and not wish.is_late and not call.depth
     )
@@ -100,7 +100,8 @@ async def write_to_child(
     refuse_endless(call, services.limits)
     text = checked_text(message, (), services.limits.message_characters)
     files = await handed_over(services, call, paths, entry.reference)
-    call.children.append(ChildUpdate(reference=entry.reference, lifecycle="running"))
+    update = ChildUpdate(reference=entry.reference, lifecycle="running")
+    call.emit(Effects(children=(update,)))
     waiting = _send(
         call, entry.reference, text, files, entry, waits=entry.is_blocking and not call.depth
     )
@@ -167,7 +168,7 @@ def _tell_arguments(call: CallContext, new: NewAgent) -> None:
     item = NewItem(
         id=new_item_id(), kind="system", body=body, admitted_at=call.clock.now(), silent=True
     )
-    call.posts.append(Post(to=new, item=item, owner=call.owner))
+    call.emit(Effects(posts=(Post(to=new, item=item, owner=call.owner),)))
 
 
 def _send(
@@ -195,7 +196,7 @@ def _send(
         to_side=entry.receives,
     )
     item = NewItem(id=new_item_id(), kind="message", body=body, admitted_at=call.clock.now())
-    call.posts.append(Post(to=to, item=item, owner=call.owner))
+    call.emit(Effects(posts=(Post(to=to, item=item, owner=call.owner),)))
     if reply_to is None:
         return None
     return Pending(reason="child", agent_id=entry.reference, item=item.id)

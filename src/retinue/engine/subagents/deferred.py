@@ -7,7 +7,6 @@ from datetime import datetime, timedelta
 import msgspec
 from msgspec import structs
 
-from retinue.agents.children import registered
 from retinue.agents.deferral import Deferral, endpoint_of
 from retinue.agents.descriptor import is_foreground
 from retinue.agents.form import Field
@@ -26,7 +25,7 @@ from retinue.engine.subagents.instances import given, is_for_instances
 from retinue.engine.variables.values import Variables
 from retinue.errors import NotFoundError, RefusedError
 from retinue.ids import AgentId, OwnerId, RequestId, derived_agent_id, new_request_id
-from retinue.stores.port import Agent
+from retinue.stores.port import Agent, Effects
 from retinue.stores.request_port import Voiding
 from retinue.text import clean_json, clean_text
 from retinue.tools.port import ToolOutput
@@ -54,8 +53,8 @@ def defer(
         if len(kept) >= MOST_OPEN:
             raise RefusedError(f"{MOST_OPEN} subagents wait for their variables already")
         deferral = _deferral(call, wish, required, now)
-        call.deferred.append(deferral)
-        call.requests.append(_request(call, deferral, wanted))
+        request = _request(call, deferral, wanted)
+        call.emit(Effects(deferred=(deferral,), requests=(request,)))
     return ToolOutput(text=_told(call.agent_id, deferral, missing), is_error=True)
 
 
@@ -116,14 +115,12 @@ class Deferred:
             is_late=True,
         )
         await start_child(services, call, wish)
-        draft.creates += call.creates
-        draft.posts += [*call.posts, *call.notices]
-        draft.state = structs.replace(
-            draft.state,
-            deferred=[one for one in draft.state.deferred if one.id != deferral.id],
-            children=registered(draft.state.children, call.children),
-        )
-        draft.voids = Voiding(reason="", requests=[deferral.id], status="answered", by=order.by)
+        answered = Voiding(reason="", requests=[deferral.id], status="answered", by=order.by)
+        # The turn that may be going on did not write to the child.
+        draft.emit(call.effects._replace(posts=(), notices=call.effects.items))
+        draft.emit(Effects(voids=(answered,)))
+        deferred = [one for one in draft.state.deferred if one.id != deferral.id]
+        draft.state = structs.replace(draft.state, deferred=deferred)
 
 
 def begins_with(
@@ -139,7 +136,7 @@ def begins_with(
     environment = services.environment
     passed = inherited(call, child, without=[*names, *for_one])
     own = given(call, config, names)
-    call.moved += own.values()
+    call.emit(Effects(moved=tuple(own.values())))
     values = {n: environment.own_value(call.agent_id, parent, held) for n, held in own.items()}
     return {**passed, **environment.sealed_for(child, {n: v for n, v in values.items() if v})}
 

@@ -39,6 +39,7 @@ from retinue.failpoints import reach
 from retinue.ids import ItemId, SideName
 from retinue.models.port import Completed, ModelRequest, Models
 from retinue.records import CallPart, FileReference, TextPart, ToolRecord, UserRecord
+from retinue.stores.port import NO_EFFECTS, Effects
 from retinue.text import clean_text
 from retinue.tools.execution import run_tool
 from retinue.tools.package_tools import visible_tools
@@ -46,8 +47,6 @@ from retinue.tools.port import Tool, ToolContext, ToolOutput
 
 _SOURCE = "prompt"
 DEEPEST = 4
-_ALWAYS = ("usages", "deferred", "requests")
-_ASKED = (*_ALWAYS, "posts", "creates", "redescribed", "notices", "children")
 
 
 @dataclass(slots=True, kw_only=True)
@@ -172,7 +171,7 @@ class SubPrompts:
                 failures.append(error.message)
             else:
                 if completed.usage is not None:
-                    call.usages.append((model.name, completed.usage))
+                    call.emit(Effects(usages=((model.name, completed.usage),)))
                 return completed
         raise ModelError("; ".join(failures))
 
@@ -200,6 +199,7 @@ class SubPrompts:
         )
         reach("tool:after")
         if finished.pending is not None:
+            call.emit(nested.effects.costs)
             told.errors.append(f"{part.name}: it waits for somebody, which cannot be done here")
             return
         output = finished.output
@@ -212,7 +212,7 @@ class SubPrompts:
         )
         if within.hooks is not None:
             record = await self._hooks.result_within(call, within.hooks, part, record)
-        _take_over(call, nested, is_error=output.is_error)
+        call.emit(nested.effects.after_error if output.is_error else nested.effects)
         if record.status == "ok":
             told.results.append(f"{part.name}: {record.text}")
             told.files.extend(record.files)
@@ -256,19 +256,8 @@ class _Within:
             idempotency_key=f"{call.idempotency_key}/{number}",
             config=replace(call.config, side=side),
             depth=call.depth + 1,
-            handoff=None,
-            departure=None,
-            **{name: list[Any]() for name in _ASKED},
+            effects=NO_EFFECTS,
         )
-
-
-def _take_over(call: CallContext, nested: CallContext, *, is_error: bool) -> None:
-    """What a call of the step asked for is asked for by the call of the prompt."""
-    for name in _ALWAYS if is_error else _ASKED:
-        getattr(call, name).extend(getattr(nested, name))
-    if not is_error:
-        call.handoff = nested.handoff or call.handoff
-        call.departure = nested.departure or call.departure
 
 
 def _system(

@@ -14,7 +14,7 @@ from retinue.engine.turn.completion_notices import Reporter
 from retinue.engine.writes import turn as turn_writes
 from retinue.errors import StoreFullError
 from retinue.failpoints import IS_ARMED, reach
-from retinue.stores.port import Commit, Receipt, Store
+from retinue.stores.port import Commit, Effects, Receipt, Store
 
 ResultT = TypeVar("ResultT")
 
@@ -97,7 +97,7 @@ class Committer:
         """Add what tells whoever has to hear how an item ended, or that the agent did."""
         if live.state.children:
             follow_children(live, draft)
-        draft.posts += await self._reporter.reports(live, draft)
+        draft.emit(Effects(notices=tuple(await self._reporter.reports(live, draft))))
 
     async def _put(self, live: LiveAgent, draft: Draft, commit: Commit, name: str) -> None:
         try:
@@ -112,7 +112,7 @@ class Committer:
         if self.disk.is_troubled:
             self.disk.took()
         live.apply(draft)
-        if draft.deliveries:
+        if draft.effects.deliveries:
             self._outbox.nudge()
 
     async def wait_for_room(self, live: LiveAgent) -> None:

@@ -213,7 +213,7 @@ class Runner:
                 if live.is_ended:
                     await self._clear(live)
                     return None
-                if live.hook_posts:
+                if live.hook_effects:
                     await self._committer.commit(live, self._committer.draft(live))
                 action = next_action(self._view(live))
                 match action:
@@ -230,7 +230,7 @@ class Runner:
                         await self._perform(live, action)
             except Interrupted:
                 continue
-        if live.hook_posts:
+        if live.hook_effects:
             await self._committer.commit(live, self._committer.draft(live))
         return None
 
@@ -467,7 +467,7 @@ class Runner:
             config = self.setup.config(live)
             await self._deferred.begin(draft, live, config, order)
             if config.hooks is not None:
-                await self._hooks.born(live, config.hooks, draft.posts)
+                await self._hooks.born(live, config.hooks, draft.effects)
             await self._committer.commit_now(live, draft, "provide")
 
     async def _carry_out(self, live: LiveAgent, command: Command) -> bool:

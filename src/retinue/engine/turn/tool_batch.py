@@ -143,8 +143,8 @@ class ToolBatches:
     ) -> None:
         draft = self._committer.draft(live)
         turn_writes.ran(draft, call, result)
-        if result.departure is not None:
-            departed(draft, live, result.departure)
+        if result.effects.departure:
+            departed(draft, live, result.effects.departure[-1])
         for later in skipped:
             draft.add(closing(later, "skipped", f"Not run: {call.name} ended the run before it."))
         try:
@@ -152,7 +152,8 @@ class ToolBatches:
         except (NotFoundError, TerminatedError, ConflictError) as error:
             # What the tool asked for cannot be done, so none of it is: the model is told.
             draft = self._committer.draft(live)
-            turn_writes.ran(draft, call, CallResult(record=closing(call, "error", error.message)))
+            refused = closing(call, "error", error.message)
+            turn_writes.ran(draft, call, CallResult(record=refused, effects=result.effects.costs))
             await self._committer.commit(live, draft, "result")
         if config.hooks is not None:
             await self._hooks.told(live, config.hooks, draft.records)

@@ -25,6 +25,7 @@ from retinue.engine.writes.callable_entries import (
 from retinue.errors import NotFoundError
 from retinue.ids import SideName
 from retinue.records import HandoffRecord, SystemRecord
+from retinue.stores.port import Effects
 from retinue.tools.port import Tool, ToolContext, ToolOutput
 
 
@@ -54,12 +55,13 @@ def _tool(entry: HandoffEntry, target: Definition) -> Tool:
 
     async def invoke(ctx: ToolContext, arguments: Mapping[str, Any]) -> ToolOutput:
         call = cast("CallContext", ctx)
-        call.handoff = Handoff(
+        handoff = Handoff(
             to=target.name,
             text=first_words(entry, arguments),
             files=await first_files(entry, arguments, call.files),
             arguments=dict(arguments),
         )
+        call.emit(Effects(handoff=(handoff,)))
         return ToolOutput(text=f"{target.display_name} goes on with the conversation.")
 
     return Tool(

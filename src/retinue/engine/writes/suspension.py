@@ -12,7 +12,7 @@ from retinue.engine.calls.tool_call import closing
 from retinue.engine.rules.messages import new_withdrawal
 from retinue.ids import CallId
 from retinue.records import CallPart, ToolRecord
-from retinue.stores.port import FateChange, Post
+from retinue.stores.port import Effects, FateChange, Post
 from retinue.stores.request_port import Voiding
 from retinue.tools.port import Pending
 
@@ -100,7 +100,7 @@ def release(draft: Draft, live: LiveAgent, reason: str) -> None:
         return
     requests = [s.request for s in turn.suspended if s.request is not None]
     if requests:
-        draft.voids = Voiding(reason=reason, requests=requests)
+        draft.emit(Effects(voids=(Voiding(reason=reason, requests=requests),)))
     withdrawn = [s.item for s in turn.suspended if s.item is not None]
     if withdrawn:
         unwanted = [*draft.state.unwanted, *withdrawn][-_REMEMBERED:]
@@ -109,9 +109,8 @@ def release(draft: Draft, live: LiveAgent, reason: str) -> None:
         if suspension.agent_id is not None and suspension.item is not None:
             sender = Sender(type="agent", id=live.id)
             item = new_withdrawal(suspension.item, sender, draft.at)
-            draft.posts.append(
-                Post(to=suspension.agent_id, item=item, owner=live.owner, is_optional=True)
-            )
+            post = Post(to=suspension.agent_id, item=item, owner=live.owner, is_optional=True)
+            draft.emit(Effects(notices=(post,)))
     unheard(draft, live, lambda item: any(s.is_settled_by(item) for s in turn.suspended))
 
 

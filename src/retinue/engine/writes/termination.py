@@ -11,8 +11,7 @@ from retinue.engine.lineage.family_tree import ending_of
 from retinue.engine.writes.turn import close_calls
 from retinue.ids import ItemId
 from retinue.records import NoteRecord
-from retinue.stores.port import Agent, AuditLine, FateChange
-from retinue.stores.request_port import Voiding
+from retinue.stores.port import Agent, AuditLine, Effects, FateChange
 
 
 def withdrawn(draft: Draft, live: LiveAgent, withdrawals: Sequence[Item]) -> None:
@@ -58,12 +57,15 @@ def ended(draft: Draft, live: LiveAgent, reason: str, children: Iterable[Agent])
             draft.fates.append(FateChange(item_id=item.id, fate="answered"))
         else:
             draft.fates.append(_cancelled(item.id, "terminated"))
-    draft.posts += [
-        ending_of(live.id, child, draft.at) for child in children if child.lifecycle == "active"
-    ]
-    draft.audit.append(AuditLine(action="terminate", detail={"reason": reason}))
+    living = [child for child in children if child.lifecycle == "active"]
+    draft.emit(
+        Effects(
+            notices=tuple(ending_of(live.id, child, draft.at) for child in living),
+            audit=(AuditLine(action="terminate", detail={"reason": reason}),),
+        )
+    )
     draft.lifecycle = "terminated"
-    draft.voids = Voiding(reason="the agent was terminated")
+    draft.void_all("the agent was terminated")
     draft.state = structs.replace(draft.state, turn=None, deferred=[], updated_at=draft.at)
 
 

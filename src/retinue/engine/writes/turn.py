@@ -7,10 +7,9 @@ from typing import Any
 
 from msgspec import UNSET, structs
 
-from retinue.agents.children import registered
 from retinue.agents.context_line import without_context_line
 from retinue.agents.inbox import Item, Trail
-from retinue.agents.state import AgentState, TokenSnapshot, TokenStats, Turn
+from retinue.agents.state import AgentState, TokenSnapshot, Turn
 from retinue.engine.agent.live_agent import AgentPatch, Draft, LiveAgent, Reset
 from retinue.engine.calls.tool_call import UNKNOWN_AT_THE_END, CallResult, closing
 from retinue.engine.prompting.prompt_config import PromptConfig
@@ -33,11 +32,9 @@ from retinue.records import (
     SystemRecord,
     TextPart,
     ToolStatus,
-    Usage,
     UserRecord,
 )
-from retinue.stores.port import AuditLine, FateChange, NewAgent, NewDelivery
-from retinue.stores.request_port import Voiding
+from retinue.stores.port import AuditLine, Effects, FateChange, NewDelivery
 from retinue.text import clean_text
 
 _SNIPPET_CHARACTERS = 120
@@ -175,11 +172,9 @@ def responded(
         retry_at=None,
         approved=[],
     )
-    stats = state.stats
+    draft.state = structs.replace(state, turn=turn, tokens=tokens)
     if usage is not None:
-        draft.usages.append((model, usage))
-        stats = counted(stats, model, usage)
-    draft.state = structs.replace(state, turn=turn, tokens=tokens, stats=stats)
+        draft.emit(Effects(usages=((model, usage),)))
     return record
 
 
@@ -213,64 +208,19 @@ def _with_own_ids(parts: Sequence[Part]) -> list[Part]:
     return result
 
 
-def counted(
-    stats: Mapping[str, dict[str, TokenStats]], model: str, usage: Usage
-) -> dict[str, dict[str, TokenStats]]:
-    """Add a call's tokens to the sums of its provider and model."""
-    provider, _, name = model.partition(":")
-    name = name or provider
-    models = stats.get(provider, {})
-    sums = models.get(name, TokenStats()).plus(usage)
-    return {**stats, provider: {**models, name: sums}}
-
-
 def ran(draft: Draft, call: CallPart, result: CallResult) -> None:
     """One result, or that it is pending, with everything that the call did."""
-    record = result.record
-    if record is not None and result.children:
-        record = structs.replace(record, agent=result.children[0].reference)
-    if record is not None and result.usages:
-        asked = [ModelUsage(model=model, usage=usage) for model, usage in result.usages]
+    record, effects = result.record, result.effects
+    if record is not None and effects.children:
+        record = structs.replace(record, agent=effects.children[0].reference)
+    if record is not None and effects.usages:
+        asked = [ModelUsage(model=model, usage=usage) for model, usage in effects.usages]
         record = structs.replace(record, asked=asked)
-        draft.usages.extend(result.usages)
     if record is not None:
         draft.add(record)
     if result.pending is not None:
         suspend(draft, call, result.pending)
-    draft.audit.extend(result.audit)
-    draft.creates.extend(result.creates)
-    draft.redescribed.extend(result.redescribed)
-    draft.requests.extend(result.requests)
-    draft.posts.extend(result.notices)
-    for model, usage in result.usages:
-        stats = counted(draft.state.stats, model, usage)
-        draft.state = structs.replace(draft.state, stats=stats)
-    if result.handoff is not None and draft.state.turn is not None:
-        turn = structs.replace(draft.state.turn, handoff=result.handoff)
-        draft.state = structs.replace(draft.state, turn=turn)
-    if result.deferred:
-        deferred = [one for one in draft.state.deferred if one.is_open(draft.at)]
-        draft.state = structs.replace(draft.state, deferred=[*deferred, *result.deferred])
-    if result.moved:
-        env = {name: v for name, v in draft.state.env.items() if name not in result.moved}
-        draft.state = structs.replace(draft.state, env=env)
-    if result.children:
-        children = registered(draft.state.children, result.children)
-        draft.state = structs.replace(draft.state, children=children)
-    if result.spent is not None:
-        approvals = [digest for digest in draft.state.approvals if digest != result.spent]
-        draft.state = structs.replace(draft.state, approvals=approvals)
-    if result.posts:
-        draft.posts.extend(result.posts)
-        turn = draft.state.turn
-        assert turn is not None
-        told = [
-            post.to.id if isinstance(post.to, NewAgent) else post.to
-            for post in result.posts
-            if not post.item.silent
-        ]
-        messaged = list(dict.fromkeys([*turn.messaged, *told]))
-        draft.state = structs.replace(draft.state, turn=structs.replace(turn, messaged=messaged))
+    draft.emit(effects)
 
 
 def retrying(draft: Draft, error: ModelError, again: TryAgain) -> None:
@@ -301,14 +251,12 @@ def due_again(draft: Draft) -> None:
 def summarised(draft: Draft, summary: SummaryRecord) -> None:
     draft.add(summary)
     draft.context_from = summary.keep_from
-    state, turn = draft.state, draft.state.turn
-    stats = state.stats
-    if summary.model and summary.usage is not None:
-        draft.usages.append((summary.model, summary.usage))
-        stats = counted(stats, summary.model, summary.usage)
+    turn = draft.state.turn
     if turn is not None and summary.reason == "overflow":
         turn = structs.replace(turn, overflowed=True)
-    draft.state = structs.replace(state, tokens=None, turn=turn, stats=stats)
+    draft.state = structs.replace(draft.state, tokens=None, turn=turn)
+    if summary.model and summary.usage is not None:
+        draft.emit(Effects(usages=((summary.model, summary.usage),)))
 
 
 def answered(
@@ -393,9 +341,9 @@ def was_reset(draft: Draft, live: LiveAgent, order: Reset) -> None:
     unheard(
         draft, live, lambda item: item.body.answer is not None and bool(item.body.answer.request)
     )
-    draft.voids = Voiding(reason="the conversation was reset")
+    draft.void_all("the conversation was reset")
     draft.context_from = seq
-    draft.audit.append(AuditLine(action="reset", detail={"reason": order.reason}))
+    draft.emit(Effects(audit=(AuditLine(action="reset", detail={"reason": order.reason}),)))
     draft.state = structs.replace(
         draft.state,
         turn=None,
@@ -495,9 +443,8 @@ def deliver(
         return
     for number, (connector, channel) in enumerate(destinations(live, connectors)):
         key = f"{live.id}/{seq}/{number}" if number else f"{live.id}/{seq}"
-        draft.deliveries.append(
-            NewDelivery(key=key, connector=connector, channel=channel, text=text)
-        )
+        out = NewDelivery(key=key, connector=connector, channel=channel, text=text)
+        draft.emit(Effects(deliveries=(out,)))
 
 
 def due_in(at: datetime, now: datetime) -> float:

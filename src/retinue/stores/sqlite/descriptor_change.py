@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from retinue.agents.descriptor import Descriptor, encode_descriptor, identity_of
 from retinue.errors import ConflictError, TerminatedError
-from retinue.stores.port import Commit
+from retinue.stores.port import Redescription
 from retinue.stores.sqlite.batch import Batch
 from retinue.stores.sqlite.writer_cache import CachedAgent, WriterCache
 
@@ -30,12 +30,12 @@ def redescribe(warm: WriterCache, batch: Batch, entry: CachedAgent, descriptor: 
     batch.statements.append(("redescribe", row))
 
 
-def redescribed(warm: WriterCache, batch: Batch, commit: Commit) -> Sequence[CachedAgent]:
+def redescribe_all(
+    warm: WriterCache, batch: Batch, changes: Sequence[Redescription]
+) -> Sequence[CachedAgent]:
     """Replace the descriptors of a commit that was checked; gives whom it changed."""
-    if not commit.redescribed:
-        return ()
     changed: list[CachedAgent] = []
-    for new in commit.redescribed:
+    for new in changes:
         entry = warm.get(new.agent_id)
         assert entry is not None  # it was checked
         redescribe(warm, batch, entry, new.descriptor)

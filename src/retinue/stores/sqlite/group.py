@@ -1,6 +1,7 @@
 """Work out what a group of operations changes; each is checked whole before it changes anything."""
 
 from collections.abc import Callable, Sequence
+from datetime import datetime
 from typing import Any
 
 import msgspec
@@ -16,12 +17,14 @@ from retinue.records import StartRecord, encode_record
 from retinue.stores.agent_export import StoredAgent
 from retinue.stores.artifact_port import Changed, NewChange, news_of
 from retinue.stores.port import (
+    NO_EFFECTS,
     NOBODY,
     Agent,
     AuditLine,
     Change,
     Commit,
     Committed,
+    Effects,
     FateChange,
     NewAgent,
     NewItem,
@@ -31,7 +34,7 @@ from retinue.stores.port import (
 from retinue.stores.sqlite.agent_changes import AgentChange, Claimed, Counters, changes_of
 from retinue.stores.sqlite.artifact_writes import KnownArtifacts
 from retinue.stores.sqlite.batch import Batch
-from retinue.stores.sqlite.descriptor_change import redescribed
+from retinue.stores.sqlite.effects import apply_effects
 from retinue.stores.sqlite.preconditions import Checks, Claims, KnownKeys
 from retinue.stores.sqlite.requests import KnownRequests, item_of_decision
 from retinue.stores.sqlite.restore import Restored
@@ -215,32 +218,34 @@ class Group:
             receipts.append(self._begin(draft, commit.begins, operation.begun))
             if receipts[0].is_repeat:
                 return Committed(cursor=self._counters.cursor, receipts=receipts)
-        if commit.posts or commit.creates:
-            posts = self._checks.taken(zip(commit.posts, operation.bodies, strict=True))
-            self._checks.targets(commit.creates, [post for post, _ in posts])
-            drafts = {entry.number: draft}
-            for new in commit.creates:
-                self._find_or_create(new, drafts)
-            for post, body in posts:
-                receipts.append(self._post(post, body, drafts))
-            del drafts[entry.number]
-            for other in drafts.values():
-                self._announce(other)
+        if commit.effects.items or commit.effects.creates:
+            receipts += self._send(draft, commit.effects, operation.bodies)
         self._append(entry, operation.records)
         draft.records = commit.records
         for change in commit.fates:
             self._decide(draft, change, commit)
-        if commit.usages:
-            self.batch.usage.add(entry, commit.at.toordinal(), commit.usages)
+        if commit.effects is not NO_EFFECTS:
+            self._carry_out(draft, commit.effects, commit.at)
         self._replace_state(entry, operation)
-        if commit.requests or commit.voids:
-            self._ask(draft, commit)
-        for other in redescribed(self._warm, self.batch, commit):
-            self._announce(AgentChange(other))
-        if commit.deliveries:
-            self._deliver(entry, commit)
-        self.batch.note(entry, commit.at, commit.audit)
         return Committed(cursor=self._announce(draft), receipts=receipts)
+
+    def _send(self, draft: AgentChange, effects: Effects, bodies: Sequence[bytes]) -> list[Receipt]:
+        """Create agents and fill inboxes; all of it is checked first."""
+        number = draft.entry.number
+        posts = self._checks.taken(zip(effects.items, bodies, strict=True))
+        self._checks.targets(effects.creates, [post for post, _ in posts])
+        drafts = {number: draft}
+        for new in effects.creates:
+            self._find_or_create(new, drafts)
+        receipts = [self._post(post, body, drafts) for post, body in posts]
+        del drafts[number]
+        for other in drafts.values():
+            self._announce(other)
+        return receipts
+
+    def _carry_out(self, draft: AgentChange, effects: Effects, at: datetime) -> None:
+        for other in apply_effects(draft, effects, at, self._warm, self._requests, self.batch):
+            self._announce(AgentChange(other))
 
     def _delete(self, owner: OwnerId, agent_id: AgentId) -> None:
         entry = self._checks.deletable(agent_id, owner)
@@ -480,16 +485,6 @@ class Group:
             has_details = True
         if has_details:
             self.batch.details[entry.number] = entry
-
-    def _ask(self, draft: AgentChange, commit: Commit) -> None:
-        closed = self._requests.void(draft.entry, commit.voids, commit.at, self.batch)
-        draft.requests = closed + self._requests.make(draft.entry, commit.requests, self.batch)
-
-    def _deliver(self, entry: CachedAgent, commit: Commit) -> None:
-        at = microseconds(commit.at)
-        for out in commit.deliveries:
-            row = (entry.number, out.key, out.connector, out.channel, clean_text(out.text), at)
-            self.batch.deliveries.append(row)
 
     def _announce(self, draft: AgentChange) -> int:
         self._counters.cursor += 1

@@ -62,7 +62,7 @@ class Checks:
         return entry
 
     def commit(self, entry: CachedAgent, commit: Commit) -> None:
-        for new in commit.redescribed:
+        for new in commit.effects.redescribed:
             holder = self.existing(new.agent_id, new.owner)
             check_redescription(self._warm, holder, new.descriptor)
         if entry.epoch != commit.epoch:
@@ -77,8 +77,8 @@ class Checks:
                     f"the next record of {entry.id!r} has the seq {expected}, not {record.seq}"
                 )
             expected += 1
-        if commit.voids is not None:
-            self._requests.check(entry, commit.voids)
+        for voiding in commit.effects.voids:
+            self._requests.check(entry, voiding)
         decided: set[str] = set()
         begun = None if commit.begins is None else commit.begins.item.id
         for change in commit.fates:

@@ -79,11 +79,9 @@ class KnownRequests:
                 raise _closed(request)
 
     def void(
-        self, entry: CachedAgent, voiding: Voiding | None, at: datetime, batch: Batch
+        self, entry: CachedAgent, voiding: Voiding, at: datetime, batch: Batch
     ) -> list[Request]:
         """Close the agent's requests that are meant and still pending."""
-        if voiding is None:
-            return []
         meant = voiding.requests
         closed = {
             "status": voiding.status,

@@ -225,7 +225,7 @@ class SqliteStore:
             records = [encode_record(record) for record in commit.records]
         except UnicodeEncodeError as error:
             raise _not_text(error) from error
-        bodies = [_body(post) for post in commit.posts] if commit.posts else ()
+        bodies = [_body(post) for post in commit.effects.items]
         begun = None if commit.begins is None else _body(commit.begins)
         return await self._write(Apply(self._future(), commit, state, records, bodies, begun))
 

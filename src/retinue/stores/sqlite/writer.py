@@ -11,7 +11,7 @@ import msgspec
 from retinue.agents.descriptor import identity_of
 from retinue.errors import RetinueError, StoreDamagedError, StoreFullError
 from retinue.failpoints import IS_ARMED, reach
-from retinue.stores.port import Change, Commit, NewAgent, Post
+from retinue.stores.port import NO_EFFECTS, Change, Commit, NewAgent, Post
 from retinue.stores.sqlite.agent_changes import Counters
 from retinue.stores.sqlite.artifact_writes import KnownArtifacts
 from retinue.stores.sqlite.batch import Batch, prepare
@@ -72,8 +72,11 @@ class Needs:
 
     def _is_plain(self, commit: Commit) -> bool:
         """Whether it concerns only its agent, which is here: as nearly all do."""
-        return commit.agent_id in self._warm and not (
-            commit.begins or commit.posts or commit.creates or commit.redescribed or commit.voids
+        if commit.agent_id not in self._warm or commit.begins is not None:
+            return False
+        effects = commit.effects
+        return effects is NO_EFFECTS or not (
+            effects.items or effects.creates or effects.redescribed or effects.voids
         )
 
     def _add(self, operation: WriteOperation) -> None:
@@ -110,16 +113,17 @@ class Needs:
     def _add_commit(self, commit: Commit) -> None:
         if commit.agent_id not in self._warm:
             self.ids.add(commit.agent_id)
-        if commit.voids is not None:
+        effects = commit.effects
+        for voiding in effects.voids:
             self.asking.add(commit.agent_id)
-            self.requests.update(commit.voids.requests or ())
+            self.requests.update(voiding.requests or ())
         if commit.begins is not None:
             self._add_post(commit.begins)
-        for post in commit.posts:
+        for post in effects.items:
             self._add_post(post)
-        for new in commit.creates:
+        for new in effects.creates:
             self._add_new(new)
-        for new in commit.redescribed:
+        for new in effects.redescribed:
             self.ids.add(new.agent_id)
             self.identities.add((new.owner, identity_of(new.descriptor)))
 

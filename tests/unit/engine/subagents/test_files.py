@@ -161,7 +161,7 @@ async def test_after_a_crash_the_copies_have_the_same_names_and_nothing_is_left_
     write = kit.store.commit
 
     async def dying(commit: Commit) -> Committed:
-        if commit.posts:
+        if commit.effects.posts:
             died.set()
             raise FencedError("the process died before this commit")
         return await write(commit)
