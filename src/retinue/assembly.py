@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from retinue.clock import Clock, SystemClock, machine_zone, zone_of
-from retinue.definitions.catalog import Catalog, KnownModels
+from retinue.definitions.catalog import Catalog
 from retinue.definitions.installed import installed_packages
 from retinue.definitions.packages import PackageCatalog
 from retinue.definitions.project_skills import ProjectSkills
@@ -184,8 +184,7 @@ async def _assembled(
     toolbox = _toolbox(settings, mcp, extras, shelf, plugins, skills)
     models = ModelRegistry.from_settings(settings, env, clock=extras.clock, extra=extras.models)
     opened.push_async_callback(models.close)
-    known_models = KnownModels(problem=models.problem, default=settings.model)
-    catalog = await _catalog(settings, toolbox, extras.clock, shelf, known_models)
+    catalog = await _catalog(settings, toolbox, extras.clock, shelf, models)
     trees = LocalFileTrees(settings.data_dir)
     world = World(
         store=store,
@@ -282,7 +281,7 @@ async def _catalog(
     toolbox: CombinedToolbox,
     clock: Clock,
     shelf: PackageCatalog,
-    known_models: KnownModels | None,
+    models: ModelRegistry | None,
 ) -> Catalog:
     await toolbox.tools()  # so that definitions can be checked against what there is
     return await in_thread(
@@ -290,7 +289,7 @@ async def _catalog(
             settings.project_dir,
             clock,
             known_tools=lambda: [*toolbox.listed(), *ENGINE_TOOLS, *_MCP_NAMES],
-            known_models=known_models,
+            known_models=models and models.checks(settings.model),
             shared_tools=lambda: [*_shared(toolbox), *ENGINE_TOOLS],
             shelf=shelf,
         ),

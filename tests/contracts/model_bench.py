@@ -20,6 +20,11 @@ from retinue.testing.model_server import Act, ModelServer
 TOML = """
 [providers.openai]
 base_url = "{url}/v1"
+[providers.responses]
+kind = "openai"
+api = "responses"
+base_url = "{url}/v1"
+api_key = "secret-responses"
 [providers.anthropic]
 base_url = "{url}"
 [providers.google]
@@ -38,6 +43,7 @@ KEYS = {
 }
 NAMES = {
     "openai": "openai:gpt-5",
+    "responses": "responses:gpt-5",
     "anthropic": "anthropic:claude-opus-5",
     "google": "google:gemini-2.5-pro",
     "ollama": "ollama:llama3",

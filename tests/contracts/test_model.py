@@ -2,12 +2,12 @@
 
 import asyncio
 import base64
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator
 from pathlib import Path
-from typing import Any
 
 import pytest
 
+from retinue.definitions.model_options import ModelOptions
 from retinue.ids import CallId
 from retinue.model_messages import (
     AssistantMessage,
@@ -281,13 +281,12 @@ async def test_the_request_carries_system_tools_images_and_the_key(bench: Bench)
     assert ("no-key" if bench.kind == "ollama" else f"secret-{bench.kind}") in headers
 
 
-async def test_settings_and_tool_choice_are_passed_on(bench: Bench) -> None:
+async def test_options_are_passed_on(bench: Bench) -> None:
     provider = await bench.provider(ScriptedAnswer(text="ok"), ScriptedAnswer(text="ok"))
-    settings: Mapping[str, Any] = {"maxTokens": 123, "nonsense": 1, "max_retries": 5}
-    await completed(provider.model, asked("hi", settings=settings, tool_choice="required"))
+    options = ModelOptions(max_tokens=123, tool_choice="required")
+    await completed(provider.model, asked("hi", options=options))
     body = sent(provider)
     assert "123" in body
-    assert "nonsense" not in body
     wanted = {"anthropic": "'any'", "google": "'ANY'"}.get(bench.kind, "'required'")
     assert wanted in body
 
@@ -338,5 +337,5 @@ async def test_every_answer_can_be_stored(model: Model) -> None:
 
 async def test_every_model_says_its_name_and_perhaps_its_window(model: Model) -> None:
     assert model.name in {*NAMES.values(), "offline", "scripted"}
-    known = {NAMES["openai"], NAMES["anthropic"], NAMES["google"], "offline"}
+    known = {NAMES["openai"], NAMES["responses"], NAMES["anthropic"], NAMES["google"], "offline"}
     assert (model.window is not None) == (model.name in known)

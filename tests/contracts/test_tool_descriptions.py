@@ -11,6 +11,7 @@ from retinue.testing.model_server import Act, ReceivedRequest, ScriptedAnswer
 from retinue.testing.model_wire import ToolUse
 from tests.contracts.model_bench import NAMES
 from tests.contracts.wire import descriptions, sent_tools, wire_project
+from tests.waiting import eventually
 
 MCP_SERVER = Path(__file__).parents[1] / "support" / "mcp" / "plain_server.py"
 
@@ -195,6 +196,7 @@ async def test_descriptions_of_every_kind_of_tool_reach_the_provider(
 ) -> None:
     files = {**project(NAMES[kind]), "retinue.toml": mcp_server(tmp_path)}
     async with wire_project(tmp_path, files) as wire:
+        await eventually(lambda: wire.app.mcp.servers()[0].state == "connected")
         assert (await wire.ask("boss")).reply == "Fine."
         sent = sent_tools(wire.bodies[0])
         assert {name: descriptions(sent[name]) for name in EXPECTED} == EXPECTED

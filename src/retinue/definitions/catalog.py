@@ -5,6 +5,7 @@ import threading
 from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import TypeVar
 
 from retinue.clock import Clock
 from retinue.definitions.declarations import DeclaredTool, Hook
@@ -15,13 +16,15 @@ from retinue.definitions.package_names import is_private, qualified
 from retinue.definitions.package_scope import Unpacked, gathered
 from retinue.definitions.packages import Package, PackageCatalog, PackagePlace, Shelved
 from retinue.definitions.prompt import Prompt
-from retinue.definitions.reference_targets import ModelProblem
+from retinue.definitions.reference_targets import ModelChecks
 from retinue.definitions.source_files import SourceFile, read_source
 from retinue.errors import NotFoundError
 from retinue.problems import LoadProblem
 from retinue.settings.keys import nearest
 
 logger = logging.getLogger(__name__)
+
+T = TypeVar("T")
 
 RESCAN_SECONDS = 0.2
 
@@ -30,14 +33,6 @@ KnownTools = Collection[str] | Callable[[], Collection[str]] | None
 
 DEFAULT_MODEL_FILE = "retinue.toml"
 AGENTS_FOLDER = "agents"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class KnownModels:
-    """How the models that files name are checked, and which one serves those that name none."""
-
-    problem: ModelProblem
-    default: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -88,7 +83,7 @@ class Catalog:
         clock: Clock,
         known_tools: KnownTools = None,
         *,
-        known_models: KnownModels | None = None,
+        known_models: ModelChecks | None = None,
         shared_tools: Callable[[], Collection[str]] = tuple,
         shelf: PackageCatalog | None = None,
     ) -> None:
@@ -246,7 +241,7 @@ class Catalog:
             before.own,
             [one.source for one in self._of(self._project)],
             tools.outside,
-            self._model_problem(),
+            self._model_checks(),
             neighbours={
                 name: one
                 for unpacked in packages.values()
@@ -268,12 +263,18 @@ class Catalog:
     def _unpacked(self, package: Package, before: _Served, tools: _Tools) -> Unpacked:
         known = before.packages.get(package.name)
         is_same = known is not None and known.package.place == package.place
-        problem = self._model_problem()
+        models = self._model_checks()
         generation = advance(
             known.generation if known is not None and is_same else Generation(),
             [one.source for one in self._of(package.place)],
             tools.inside(package),
-            None if problem is None else lambda name: problem(package.model(name)),
+            None
+            if models is None
+            else replace(
+                models,
+                problem=_of_package(package, models.problem),
+                unsupported=_of_package(package, models.unsupported),
+            ),
         )
         return Unpacked(package=package, generation=generation)
 
@@ -285,8 +286,8 @@ class Catalog:
     def _of(self, place: PackagePlace) -> list[_Tracked]:
         return [one for one in self._tracked.values() if one.found.place == place]
 
-    def _model_problem(self) -> ModelProblem | None:
-        """Give the check, remembering what it said about which names."""
+    def _model_checks(self) -> ModelChecks | None:
+        """Give the checks, remembering what was said about which names."""
         known = self._known_models
         if known is None:
             return None
@@ -296,7 +297,7 @@ class Catalog:
                 self._model_problems[name] = known.problem(name)
             return self._model_problems[name]
 
-        return problem
+        return replace(known, problem=problem)
 
     def _missing_agents(self, own: Generation) -> list[LoadProblem]:
         """Warn where the built-in agent, which may use every tool, stands in for deleted ones."""
@@ -309,8 +310,8 @@ class Catalog:
         return [LoadProblem(file=AGENTS_FOLDER, message=message, severity="warning")]
 
     def _default_model_problems(self) -> list[LoadProblem]:
-        problem = self._model_problem()
-        message = problem(self._known_models.default) if problem and self._known_models else None
+        models = self._model_checks()
+        message = models.problem(models.default) if models is not None else None
         if message is None:
             return []
         return [
@@ -369,3 +370,8 @@ def _announce(before: tuple[LoadProblem, ...], after: tuple[LoadProblem, ...]) -
                 "using_last_good": problem.using_last_good,
             }
             logger.log(level, "load problem: %s", problem, extra=facts)
+
+
+def _of_package(package: Package, check: Callable[[str], T]) -> Callable[[str], T]:
+    """A check of models by the names that they have in a package."""
+    return lambda name: check(package.model(name))

@@ -4,7 +4,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Literal
 
-from retinue.definitions.prompt import ModelOptions, Prompt, Variable
+from retinue.definitions.model_options import ModelOptions
+from retinue.definitions.prompt import Prompt, Variable
 from retinue.definitions.scoping import NameScope, Patterns, Scope, first_match
 from retinue.definitions.side import Side
 from retinue.errors import UsageError

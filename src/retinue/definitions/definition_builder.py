@@ -18,11 +18,18 @@ from retinue.definitions.definition_drafts import DefinitionDraft, Report
 from retinue.definitions.file_shapes import BindingShape, DefinitionShape, SideShape
 from retinue.definitions.includes import Passage, expand
 from retinue.definitions.prompt import Prompt
-from retinue.definitions.prompt_builder import check_hooks, check_models, model_options
+from retinue.definitions.prompt_builder import (
+    check_hooks,
+    check_models,
+    model_options,
+    not_sent,
+    option_location,
+)
 from retinue.definitions.reference_targets import References
 from retinue.definitions.scoping import verdict
 from retinue.definitions.side import SessionToolBinding, Side
 from retinue.definitions.variable_declarations import declared_variables
+from retinue.settings.keys import camel_case
 
 _TOOL_NAME = re.compile(r"[A-Za-z0-9_-]{1,64}")
 
@@ -78,6 +85,7 @@ def build_definition(
         return None
     definition = _definition(draft, side_a, side_b)
     _check_bindings(definition, materials.references, report)
+    _check_options(definition, materials.references, report)
     if report.has_errors:
         return None
     warnings = tuple(str(problem) for problem in (*draft.entry.problems, *report.problems))
@@ -130,6 +138,23 @@ def _definition(
         ),
         file=draft.entry.file,
     )
+
+
+def _check_options(definition: Definition, references: References, report: Report) -> None:
+    """Warn of options that the models of the sides do not take."""
+    models = references.models
+    if models is None:
+        return
+    for side_name, side in definition.sides():
+        prompt = side.prompt
+        model = prompt.model or definition.model or models.default
+        options = prompt.options.over(definition.options)
+        for name in sorted(options.given & models.unsupported(model)):
+            if name not in prompt.options.given:
+                report.warn(option_location(name), not_sent(model))
+            elif prompt.model is None:  # else the prompt's own file says so
+                where = option_location(name)[0]
+                report.warn((side_name, "prompt"), f"{camel_case(str(where))} {not_sent(model)}")
 
 
 def _external(shape: DefinitionShape) -> External | None:

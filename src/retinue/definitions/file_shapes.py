@@ -12,10 +12,11 @@ from pydantic import (
     StrictFloat,
     StrictInt,
     StringConstraints,
+    model_validator,
 )
 
 from retinue.definitions.definition import ToolExposure
-from retinue.definitions.prompt import ReasoningEffort, ToolChoice
+from retinue.definitions.model_options import ReasoningEffort, ToolChoice
 from retinue.definitions.subagent_config import ParentCommunication
 from retinue.ids import SideName
 from retinue.settings.table_reader import Shape
@@ -37,6 +38,8 @@ Names = tuple[Name, ...]
 VariableName = Annotated[Name, AfterValidator(_variable_name)]
 Positive = Annotated[StrictInt, Field(ge=1)]
 Temperature = Annotated[StrictFloat, Field(ge=0, le=2)]
+Probability = Annotated[StrictFloat, Field(ge=0, le=1)]
+StopTexts = Annotated[tuple[Text, ...], BeforeValidator(_listed), Field(min_length=1)]
 
 
 class BindingShape(Shape):
@@ -104,11 +107,20 @@ class ExternalShape(Shape):
 
 
 class ReasoningShape(Shape):
-    """`"high"` or `{effort}`."""
+    """`"high"` or `{effort, budgetTokens}`."""
 
+    synonyms: ClassVar[Mapping[str, str]] = {"budget": "budget_tokens"}
     shorthand: ClassVar[str | None] = "effort"
 
-    effort: ReasoningEffort
+    effort: ReasoningEffort | None = None
+    budget_tokens: Positive | None = None
+    """how many tokens the model may spend on reasoning"""
+
+    @model_validator(mode="after")
+    def _says_how_much(self) -> "ReasoningShape":
+        if self.effort is None and self.budget_tokens is None:
+            raise ValueError("expected effort, budgetTokens or both")
+        return self
 
 
 class VariableShape(Shape):
@@ -166,8 +178,22 @@ class DefinitionShape(Shape):
     fallback_models: Names = ()
     """asked in this order when the model fails"""
     temperature: Temperature | None = None
+    """0 to 2; for prompts that leave it open, as all options below"""
     max_tokens: Positive | None = None
+    """of one response"""
+    top_p: Probability | None = None
+    """0 to 1"""
+    stop: StopTexts | None = None
+    """texts that end a response: one, or a list"""
+    seed: StrictInt | None = None
     reasoning: ReasoningShape | None = None
+    """how much the model reasons before it answers"""
+    tool_choice: ToolChoice | None = None
+    """absent: `auto`; `required` makes every response call a tool, `none` lets none call one"""
+    parallel_tool_calls: StrictBool | None = None
+    """whether one response may call several tools; absent: as the provider has it"""
+    provider_options: Mapping[str, object] = {}
+    """merged into the body of the request as written"""
     tool_allowlist: Names | None = None
     """names or patterns; absent: every tool, `[]`: none"""
     tool_denylist: Names | None = None
@@ -293,12 +319,24 @@ class PromptShape(Shape):
     """absent: that of the definition"""
     fallback_models: Names = ()
     temperature: Temperature | None = None
+    """0 to 2; absent: the definition's, as for all options below"""
     max_tokens: Positive | None = None
+    """of one response"""
+    top_p: Probability | None = None
+    """0 to 1"""
+    stop: StopTexts | None = None
+    """texts that end a response: one, or a list"""
+    seed: StrictInt | None = None
     reasoning: ReasoningShape | None = None
+    """how much the model reasons before it answers"""
+    tool_choice: ToolChoice | None = None
+    """absent: `auto`; `required` makes every response call a tool, `none` lets none call one"""
+    parallel_tool_calls: StrictBool | None = None
+    """whether one response may call several tools; absent: as the provider has it"""
+    provider_options: Mapping[str, object] = {}
+    """merged into the body of the request as written"""
     tools: tuple[ToolShape, ...] | None = None
     """absent: every tool that the definition allows; `[]`: none"""
-    tool_choice: ToolChoice = "auto"
-    parallel_tool_calls: StrictBool = True
     required_schema: Mapping[str, object] | None = None
     """of the arguments that it is called with; their names can be shown in the text"""
     variables: tuple[VariableShape, ...] = ()

@@ -8,7 +8,7 @@ from retinue.definitions.definition import BUILTIN_NAME, Definition
 from retinue.definitions.definition_builder import builtin
 from retinue.definitions.loader import Retained, load
 from retinue.definitions.prompt import Prompt
-from retinue.definitions.reference_targets import ModelProblem
+from retinue.definitions.reference_targets import ModelChecks
 from retinue.definitions.source_files import SourceFile
 from retinue.problems import LoadProblem
 
@@ -40,7 +40,7 @@ def advance(
     previous: Generation,
     sources: Sequence[SourceFile],
     tools: frozenset[str] | None,
-    model_problem: ModelProblem | None,
+    models: ModelChecks | None,
     *,
     neighbours: Mapping[str, Definition] = NOBODY,
 ) -> Generation:
@@ -50,13 +50,13 @@ def advance(
     enough when all is well.
     """
     retained = Retained(neighbours=neighbours)
-    loaded = load(sources, tools=tools, model_problem=model_problem, retained=retained)
+    loaded = load(sources, tools=tools, models=models, retained=retained)
     for _ in range(_MORE_ROUNDS):
         needed = _of_files(previous, loaded.failing_files, neighbours)
         if needed == retained:
             break
         retained = needed
-        loaded = load(sources, tools=tools, model_problem=model_problem, retained=retained)
+        loaded = load(sources, tools=tools, models=models, retained=retained)
     definitions = {**retained.definitions, **loaded.definitions}
     prompts = {**retained.prompts, **loaded.prompts}
     hooks = {**retained.hooks, **loaded.hooks}

@@ -11,7 +11,7 @@ from retinue.definitions.definition_drafts import DefinitionDraft, Drafts, Repor
 from retinue.definitions.file_shapes import DefinitionShape, PromptShape, SideShape
 from retinue.definitions.prompt import Prompt
 from retinue.definitions.prompt_builder import build_prompt, library
-from retinue.definitions.reference_targets import Callable, ModelProblem, References, Schema
+from retinue.definitions.reference_targets import Callable, ModelChecks, References, Schema
 from retinue.definitions.source_files import SourceFile
 from retinue.problems import LoadProblem
 
@@ -49,7 +49,7 @@ def load(
     sources: Iterable[SourceFile],
     *,
     tools: frozenset[str] | None,
-    model_problem: ModelProblem | None,
+    models: ModelChecks | None,
     retained: Retained,
 ) -> Loaded:
     """Link all files with each other; what fails is left out and told.
@@ -63,7 +63,7 @@ def load(
     hooks = _by_name([hook for file in files for hook in file.hooks], problems)
     declared = _by_name([tool for file in files for tool in file.tools], problems)
     references = replace(
-        _references(drafts, retained, model_problem),
+        _references(drafts, retained, models),
         hooks=frozenset({*retained.hooks, *hooks}),
         tools=None if tools is None else tools | retained.tools.keys() | declared.keys(),
     )
@@ -135,7 +135,7 @@ def _report(made: DefinitionDraft[DefinitionShape] | DefinitionDraft[PromptShape
 def _references(
     drafts: Drafts,
     retained: Retained,
-    model_problem: ModelProblem | None,
+    models: ModelChecks | None,
 ) -> References:
     prompts: dict[str, Schema] = {
         **{name: prompt.required_schema for name, prompt in retained.prompts.items()},
@@ -166,7 +166,7 @@ def _references(
     return References(
         definitions=definitions,
         prompts=prompts,
-        model_problem=model_problem,
+        models=models,
     )
 
 

@@ -5,12 +5,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Literal
 
+from retinue.definitions.model_options import ModelOptions
 from retinue.definitions.schemas import properties_of
 from retinue.definitions.subagent_config import SubagentConfig
 from retinue.errors import UsageError
-
-ToolChoice = Literal["auto", "none", "required"]
-ReasoningEffort = Literal["none", "minimal", "low", "medium", "high"]
 
 PLACEHOLDER = re.compile(
     r"(?P<escape>\\)?\{\{\s*(?:include\s+(?P<include>[A-Za-z0-9_.-]+)|(?P<name>[A-Za-z_]\w*))\s*\}\}"
@@ -82,23 +80,6 @@ PromptTool = FunctionEntry | SubPromptEntry | SubagentConfig | HandoffEntry
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ModelOptions:
-    """What to ask of a model beside its name; None leaves it to the provider."""
-
-    temperature: float | None = None
-    max_tokens: int | None = None
-    reasoning_effort: ReasoningEffort | None = None
-
-    def over(self, others: "ModelOptions") -> "ModelOptions":
-        """Take from `others` what is open here."""
-        return ModelOptions(
-            temperature=others.temperature if self.temperature is None else self.temperature,
-            max_tokens=others.max_tokens if self.max_tokens is None else self.max_tokens,
-            reasoning_effort=self.reasoning_effort or others.reasoning_effort,
-        )
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class Prompt:
     """One side's instructions, with includes in place and variables still to be filled in."""
 
@@ -112,10 +93,9 @@ class Prompt:
     model: str | None = None
     fallback_models: tuple[str, ...] = ()
     options: ModelOptions = field(default_factory=ModelOptions)
+    """those that are open here are the definition's"""
     tools: tuple[PromptTool, ...] | None = None
     """None: every tool that the definition's scope allows"""
-    tool_choice: ToolChoice = "auto"
-    parallel_tool_calls: bool = True
     required_schema: Mapping[str, object] | None = None
     """JSON schema of the arguments of a call"""
     variables: tuple[Variable, ...] = ()

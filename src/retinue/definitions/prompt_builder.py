@@ -5,10 +5,10 @@ from collections.abc import Mapping
 from retinue.definitions.definition_drafts import DefinitionDraft, Report
 from retinue.definitions.file_shapes import DefinitionShape, PromptShape, ToolShape
 from retinue.definitions.includes import Passage, expand
+from retinue.definitions.model_options import ModelOptions, OptionName
 from retinue.definitions.prompt import (
     FunctionEntry,
     HandoffEntry,
-    ModelOptions,
     Prompt,
     PromptTool,
     SubPromptEntry,
@@ -50,6 +50,7 @@ def build_prompt(
     shape = draft.shape
     _check_schema(shape, report)
     check_models(shape, references, report)
+    check_options(shape, references, report)
     check_hooks(shape, references, report)
     expanded = expand(_passage(shape), passages, report, ("prompt",), name=draft.name)
     tools = None if shape.tools is None else _tools(shape.tools, references, report)
@@ -64,8 +65,6 @@ def build_prompt(
         fallback_models=shape.fallback_models,
         options=model_options(shape),
         tools=tools,
-        tool_choice=shape.tool_choice,
-        parallel_tool_calls=shape.parallel_tool_calls,
         required_schema=shape.required_schema,
         variables=expanded.variables,
         env=shape.env,
@@ -78,14 +77,38 @@ def check_models(
     shape: PromptShape | DefinitionShape, references: References, report: Report
 ) -> None:
     """Warn of models that nobody knows; the name may become known without this file."""
-    if references.model_problem is None:
+    models = references.models
+    if models is None:
         return
     named: list[tuple[Location, str | None]] = [(("model",), shape.model)]
     named += [(("fallback_models", at), name) for at, name in enumerate(shape.fallback_models)]
     for location, name in named:
-        problem = references.model_problem(name) if name else None
+        problem = models.problem(name) if name else None
         if problem is not None:
             report.warn(location, problem)
+
+
+def check_options(shape: PromptShape, references: References, report: Report) -> None:
+    """Warn of options that the model which this prompt names does not take."""
+    if references.models is not None and shape.model is not None:
+        unsupported = references.models.unsupported(shape.model)
+        for name in sorted(model_options(shape).given & unsupported):
+            report.warn(option_location(name), not_sent(shape.model))
+
+
+def option_location(name: OptionName) -> Location:
+    """Where a file has an option."""
+    match name:
+        case "reasoning_effort":
+            return ("reasoning", "effort")
+        case "reasoning_budget":
+            return ("reasoning", "budget_tokens")
+        case _:
+            return (name,)
+
+
+def not_sent(model: str) -> str:
+    return f"is not sent: {model} does not support it"
 
 
 def check_hooks(
@@ -100,7 +123,14 @@ def model_options(shape: PromptShape | DefinitionShape) -> ModelOptions:
     return ModelOptions(
         temperature=shape.temperature,
         max_tokens=shape.max_tokens,
+        top_p=shape.top_p,
+        stop=shape.stop,
+        seed=shape.seed,
         reasoning_effort=shape.reasoning.effort if shape.reasoning else None,
+        reasoning_budget=shape.reasoning.budget_tokens if shape.reasoning else None,
+        tool_choice=shape.tool_choice,
+        parallel_tool_calls=shape.parallel_tool_calls,
+        provider_options=shape.provider_options,
     )
 
 

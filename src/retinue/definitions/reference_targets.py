@@ -6,14 +6,26 @@ from dataclasses import dataclass
 from typing import Any
 
 from retinue.definitions.definition import Kind
+from retinue.definitions.model_options import OptionName
 from retinue.definitions.scoping import first_match
 from retinue.ids import SideName
 from retinue.settings.keys import did_you_mean
 
 ModelProblem = abc.Callable[[str], str | None]
 """Says why no model can be found under a name; None when one can."""
+UnsupportedOptions = abc.Callable[[str], frozenset[OptionName]]
+"""Gives the options that the provider of a model does not take."""
 Schema = Mapping[str, Any] | None
 """What a prompt wants to be given; None when it does not say."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ModelChecks:
+    """How the models that files name are checked, and which one serves those that name none."""
+
+    problem: ModelProblem
+    unsupported: UnsupportedOptions
+    default: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -35,7 +47,7 @@ class References:
     prompts: Mapping[str, Schema]
     tools: frozenset[str] | None = None
     hooks: frozenset[str] = frozenset()
-    model_problem: ModelProblem | None = None
+    models: ModelChecks | None = None
 
     def may_be_tool(self, name: str) -> bool:
         return self.tools is None or self.is_tool(name)

@@ -5,11 +5,19 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
 from retinue.clock import Clock, SystemClock
+from retinue.definitions.model_options import OptionName
+from retinue.definitions.reference_targets import ModelChecks
 from retinue.errors import UnknownModelError, UsageError
 from retinue.installation import missing_extra
 from retinue.models.offline.offline_model import OfflineModel
 from retinue.models.port import Model
-from retinue.models.providers.connection import KINDS, Connection, Kind, Timeouts
+from retinue.models.providers.connection import (
+    KINDS,
+    Connection,
+    Kind,
+    Timeouts,
+    unsupported_options,
+)
 from retinue.models.providers.vendors import Vendors
 from retinue.models.script_files import load_script
 from retinue.settings.keys import did_you_mean
@@ -93,6 +101,20 @@ class ModelRegistry:
             return error.message
         return None
 
+    def checks(self, default: str) -> ModelChecks:
+        """How the models and options that files name are checked."""
+        return ModelChecks(
+            problem=self.problem, unsupported=self._unsupported_options, default=default
+        )
+
+    def _unsupported_options(self, name: str) -> frozenset[OptionName]:
+        """The options that no model of this one's provider takes; none for an unknown model."""
+        provider = name.partition(":")[0]
+        settings = self._providers.get(provider)
+        if settings is None or self.problem(name) is not None:
+            return frozenset()
+        return unsupported_options(self._kind(name, provider, settings), settings.api)
+
     def _script_problem(self, name: str) -> str | None:
         path = name.partition(":")[2]
         is_there = (self._project_dir / path).is_file()
@@ -148,6 +170,11 @@ class ModelRegistry:
     def _connection(self, name: str, provider: str, settings: ProviderSettings) -> Connection:
         kind = self._kind(name, provider, settings)
         facts = KINDS[kind]
+        if settings.api != "chat" and kind != "openai":
+            raise UnknownModelError(
+                f"model {name!r}: [providers.{provider}] has api {settings.api!r}, "
+                f"which providers of kind {kind!r} do not have"
+            )
         if missing := missing_extra(facts.extra, used_for=facts.label):
             raise UnknownModelError(f"model {name!r}: {missing}")
         variables = facts.key_variables
@@ -167,6 +194,7 @@ class ModelRegistry:
         return Connection(
             name=provider,
             kind=kind,
+            api=settings.api,
             base_url=base_url,
             api_key=api_key,
             headers=headers,

@@ -1,10 +1,11 @@
 """The model port: a request in, a stream of events out, one of them the whole response."""
 
 from collections.abc import AsyncIterator, Mapping, Sequence
-from typing import Any, Literal, Protocol
+from typing import Any, Protocol
 
 from msgspec import Struct
 
+from retinue.definitions.model_options import ModelOptions
 from retinue.model_messages import ModelMessage
 from retinue.records import Part, Usage
 
@@ -24,10 +25,9 @@ class ModelRequest(Struct, frozen=True, kw_only=True):
     messages: Sequence[ModelMessage]
     tools: Sequence[ToolSpec] = ()
     closing: str = ""  # told after the messages, and different each time: nothing to cache
-    tool_choice: Literal["auto", "required", "none"] | str = "auto"
+    options: ModelOptions = ModelOptions()
     session: str | None = None  # stable per conversation, for providers that cache by it
     attempt: int = 0
-    settings: Mapping[str, Any] = {}
 
 
 class TextDelta(Struct, frozen=True, kw_only=True):

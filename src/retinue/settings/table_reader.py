@@ -247,6 +247,7 @@ _EXPECTATIONS = {
     "less_than_equal": "a number of {le} or less",
     "finite_number": "a finite number",
     "string_too_short": "text that is not empty",
+    "too_short": "a list that is not empty",
 }
 
 

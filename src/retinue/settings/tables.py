@@ -78,6 +78,8 @@ class ProviderSettings(Shape):
 
     kind: Text | None = None
     """openai, anthropic, google, ollama, openai-compatible ...; the table's own name if absent"""
+    api: Literal["chat", "responses"] = "chat"
+    """which API of OpenAI is called; only for kind openai"""
     base_url: Template | None = None
     """where an OpenAI-compatible server answers, with its /v1"""
     api_key: Secret | None = None

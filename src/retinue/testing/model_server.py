@@ -18,6 +18,7 @@ from retinue.testing.model_wire import (
     ToolUse,
     Trouble,
 )
+from retinue.testing.responses_wire import ResponsesDialect
 
 Ending = Literal["finish", "cut", "reset", "stall", "error"]
 
@@ -67,7 +68,7 @@ class ReceivedRequest:
 
 
 class ModelServer:
-    """Speaks OpenAI's, Anthropic's and Google's dialect, by the path that is asked for."""
+    """Speaks OpenAI's two, Anthropic's and Google's dialects, by the path that is asked for."""
 
     def __init__(self, script: Iterable[Act] | Callable[[ReceivedRequest], Act] = ()) -> None:
         self._script = script if callable(script) else _in_order(iter(script))
@@ -225,8 +226,11 @@ def _dialect(asked: ReceivedRequest) -> tuple[Dialect, str]:
     if "generatecontent" in asked.path.lower():
         return GoogleDialect(), asked.path.rpartition("/")[2].partition(":")[0]
     model = str(asked.body.get("model", ""))
-    if asked.path.partition("?")[0].endswith("/messages"):
+    path = asked.path.partition("?")[0]
+    if path.endswith("/messages"):
         return AnthropicDialect(), model
+    if path.endswith("/responses"):
+        return ResponsesDialect(), model
     return OpenAIDialect(), model
 
 

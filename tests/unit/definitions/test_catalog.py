@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from retinue.definitions.catalog import Catalog, KnownModels
+from retinue.definitions.catalog import Catalog
+from retinue.definitions.reference_targets import ModelChecks
 from retinue.errors import NotFoundError
 from tests.unit.definitions.project import Project, errors, warnings
 
@@ -453,8 +454,10 @@ def test_a_model_that_nobody_knows_is_a_warning_until_somebody_does(
     project: Project, caplog: pytest.LogCaptureFixture
 ) -> None:
     known = {"good"}
-    models = KnownModels(
-        problem=lambda name: None if name in known else f"model {name!r}: unknown", default="good"
+    models = ModelChecks(
+        unsupported=lambda _: frozenset(),
+        problem=lambda name: None if name in known else f"model {name!r}: unknown",
+        default="good",
     )
     project.write("agents/a.toml", 'model = "bad"\nfallbackModels = ["good", "worse"]')
     project.write("prompts/p.md", "---\nmodel: bad\n---\nText")
@@ -479,7 +482,11 @@ def test_a_model_that_nobody_knows_is_a_warning_until_somebody_does(
 
 
 def test_the_model_of_those_that_name_none_is_looked_for_too(project: Project) -> None:
-    models = KnownModels(problem=lambda name: f"model {name!r}: unknown", default="typo")
+    models = ModelChecks(
+        problem=lambda name: f"model {name!r}: unknown",
+        unsupported=lambda _: frozenset(),
+        default="typo",
+    )
     catalog = Catalog(project.path, project.clock, known_models=models)
     (warning,) = warnings(catalog)
     assert str(warning) == "retinue.toml: model: model 'typo': unknown"

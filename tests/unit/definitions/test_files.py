@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from retinue.definitions.definition import External, Packaging
-from retinue.definitions.prompt import ModelOptions
+from retinue.definitions.model_options import ModelOptions
 from retinue.definitions.side import SessionToolBinding
 from retinue.errors import UsageError
 from tests.unit.definitions.project import Project, errors, warnings

@@ -2,10 +2,10 @@
 
 import pytest
 
+from retinue.definitions.model_options import ModelOptions
 from retinue.definitions.prompt import (
     FunctionEntry,
     HandoffEntry,
-    ModelOptions,
     Prompt,
     SubPromptEntry,
     Variable,
@@ -124,9 +124,13 @@ Go.
         tool_description="Does it.",
         model="m",
         fallback_models=("n",),
-        options=ModelOptions(temperature=1, max_tokens=5, reasoning_effort="low"),
-        tool_choice="required",
-        parallel_tool_calls=False,
+        options=ModelOptions(
+            temperature=1,
+            max_tokens=5,
+            reasoning_effort="low",
+            tool_choice="required",
+            parallel_tool_calls=False,
+        ),
         variables=(
             Variable(name="KEY"),
             Variable(

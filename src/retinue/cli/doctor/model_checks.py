@@ -6,6 +6,7 @@ from retinue.cli.client import Client
 from retinue.cli.doctor.finding import Finding, fail, ok
 from retinue.clock import SystemClock
 from retinue.definitions.catalog import Catalog
+from retinue.definitions.model_options import ModelOptions
 from retinue.errors import RetinueError
 from retinue.model_messages import TextContent, UserMessage
 from retinue.models.port import Model, ModelRequest, Models
@@ -74,7 +75,7 @@ async def _call(model: Model) -> None:
     request = ModelRequest(
         system="Answer with one word.",
         messages=[UserMessage(content=[TextContent(text="Say: ok")])],
-        settings={"max_tokens": 16},
+        options=ModelOptions(max_tokens=16),
     )
     async for _ in model.stream(request):
         return

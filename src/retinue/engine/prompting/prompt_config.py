@@ -9,6 +9,7 @@ from retinue.agents.tokens import json_characters
 from retinue.definitions.catalog import Catalog
 from retinue.definitions.declarations import Hook, HookKind, HookSet
 from retinue.definitions.definition import Definition
+from retinue.definitions.model_options import ModelOptions
 from retinue.definitions.prompt import Prompt, Variable
 from retinue.definitions.scoping import effective
 from retinue.definitions.side import SessionToolBinding, Side
@@ -46,6 +47,7 @@ class PromptConfig:
     definition: Definition
     side: Side  # whose plan it is
     models: Sequence[str]  # the first that answers is used
+    options: ModelOptions  # of the prompt, over those of the definition
     system: str
     sections: Sequence[Section]  # what the system prompt is made of
     scoped: Mapping[str, Tool]  # what the scope allows, by whichever way it is called
@@ -226,6 +228,7 @@ class PromptConfigs:
             definition=definition,
             side=side,
             models=list(dict.fromkeys(models)),
+            options=prompt.options.over(definition.options),
             system=system,
             sections=sections,
             scoped=scoped,

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from retinue.agents.context import neutral
 from retinue.agents.history import cut_points, is_exchange_start, without_erased
 from retinue.agents.tokens import characters_of_part, estimated_tokens
+from retinue.definitions.model_options import ModelOptions
 from retinue.engine.rules.decision import Pressure
 from retinue.model_messages import TextContent, UserMessage
 from retinue.models.port import ModelRequest
@@ -124,7 +125,9 @@ def _cut(records: Sequence[AnyRecord], budget: int, *, only_exchanges: bool) -> 
     return records[best].seq if best is not None else None
 
 
-def summary_request(records: Sequence[AnyRecord], keep_from: int) -> ModelRequest:
+def summary_request(
+    records: Sequence[AnyRecord], keep_from: int, options: ModelOptions
+) -> ModelRequest:
     """Ask for a summary of what comes before `keep_from`; the input is bounded."""
     # A summary stands for what came before all the others, wherever it was written down.
     records = without_erased(records)
@@ -144,6 +147,7 @@ def summary_request(records: Sequence[AnyRecord], keep_from: int) -> ModelReques
     return ModelRequest(
         system=INSTRUCTIONS,
         messages=[UserMessage(content=[TextContent(text=f"{transcript}\n\nSummarise it now.")])],
+        options=options.for_summary(),
     )
 
 

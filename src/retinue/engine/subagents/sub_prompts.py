@@ -135,6 +135,7 @@ class SubPrompts:
             system=system,
             messages=messages,
             tools=[spec_of(tool) for tool in tools.values()],
+            options=prompt.options.over(call.config.definition.options),
             session=f"{call.agent_id}/{call.call_id}",
         )
         reach("prompt:before")

@@ -76,7 +76,7 @@ class ContextWindow:
             config = self._setup.config(live)
             model, _ = await self._setup.model(live, config)
             completed = await self._committer.interruptibly(
-                live, ask(model, summary_request(records, keep_from), None)
+                live, ask(model, summary_request(records, keep_from, config.options), None)
             )
         except RetinueError as error:
             logger.warning("compaction failed", extra={"agent_id": live.id, "error": error.message})

@@ -41,6 +41,7 @@ class RequestBuilder:
             system=system,
             messages=messages,
             tools=config.specs,
+            options=config.options,
             closing=closing,
             session=live.id,
             attempt=turn.attempt if turn else 0,

@@ -112,7 +112,8 @@ def answer(request: ModelRequest) -> OfflineAnswer:
     """Decide what to say; the same request always gets the same answer."""
     if is_summary_request(request):
         return OfflineAnswer(text=summary(request.messages))
-    tools = {tool.name: tool for tool in request.tools} if request.tool_choice != "none" else {}
+    may_call = request.options.tool_choice != "none"
+    tools = {tool.name: tool for tool in request.tools} if may_call else {}
     texts, results = _situation(request.messages)
     wanted = _wanted(texts, tools)
     if results:
@@ -161,8 +162,8 @@ def _wanted(texts: Sequence[str], tools: Tools) -> Sequence[Step] | CommandProbl
 
 def _forced(request: ModelRequest, said: str, tools: Tools) -> OfflineAnswer | None:
     """Call a tool where the request, or a reminder of the engine, insists on one."""
-    named = tools.get(request.tool_choice)
-    if named is None and request.tool_choice == "required":
+    named = None
+    if request.options.tool_choice == "required":
         named = next(iter(tools.values()), None)
     if named is None and _is_from_engine(request.messages):
         named = next((tools[name] for name in tools if f"`{name}`" in said), None)

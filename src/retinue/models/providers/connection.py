@@ -4,9 +4,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
+from retinue.definitions.model_options import OptionName
 from retinue.installation import Extra
 
 Kind = Literal["openai", "anthropic", "google", "ollama", "openai-compatible"]
+Api = Literal["chat", "responses"]
+"""The two APIs of OpenAI: chat completions and responses."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -23,6 +26,7 @@ class Connection:
 
     name: str  # as models are spelt with it: `local` in `local:small`
     kind: Kind
+    api: Api = "chat"
     base_url: str | None = None
     api_key: str | None = field(default=None, repr=False)
     headers: Mapping[str, str] = field(default_factory=dict[str, str], repr=False)
@@ -70,3 +74,18 @@ KINDS: Mapping[Kind, KindFacts] = {
         label="OpenAI-compatible servers", extra="openai", needs_key=False
     ),
 }
+
+_UNSUPPORTED: Mapping[Kind, frozenset[OptionName]] = {
+    "openai": frozenset({"reasoning_budget"}),
+    "anthropic": frozenset({"seed"}),
+    "google": frozenset({"parallel_tool_calls"}),
+    "ollama": frozenset({"reasoning_budget"}),
+    "openai-compatible": frozenset({"reasoning_budget"}),
+}
+_UNSUPPORTED_BY_RESPONSES: frozenset[OptionName] = frozenset({"seed", "stop"})
+
+
+def unsupported_options(kind: Kind, api: Api) -> frozenset[OptionName]:
+    """The model options that no model of such a provider takes."""
+    found = _UNSUPPORTED[kind]
+    return found | _UNSUPPORTED_BY_RESPONSES if kind == "openai" and api == "responses" else found

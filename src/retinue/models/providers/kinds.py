@@ -1,12 +1,13 @@
 """The kinds of providers: which of pydantic-ai's classes speaks to each."""
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 from retinue.models.providers.connection import Connection
 
 if TYPE_CHECKING:
     import httpx2
     from pydantic_ai.models import Model as VendorModel
+    from pydantic_ai.profiles import ModelProfile
 
 
 def vendor_model(connection: Connection, model: str, client: "httpx2.AsyncClient") -> "VendorModel":
@@ -25,13 +26,17 @@ def vendor_model(connection: Connection, model: str, client: "httpx2.AsyncClient
 
 
 def _openai(connection: Connection, model: str, client: "httpx2.AsyncClient") -> "VendorModel":
-    from pydantic_ai.models.openai import OpenAIChatModel
+    from pydantic_ai.models.openai import OpenAIChatModel, OpenAIResponsesModel
     from pydantic_ai.providers.openai import OpenAIProvider
 
     provider = OpenAIProvider(
         base_url=connection.base_url, api_key=connection.api_key, http_client=client
     )
-    return OpenAIChatModel(model, provider=provider)
+    match connection.api:
+        case "chat":
+            return OpenAIChatModel(model, provider=provider)
+        case "responses":
+            return OpenAIResponsesModel(model, provider=provider)
 
 
 def _anthropic(connection: Connection, model: str, client: "httpx2.AsyncClient") -> "VendorModel":
@@ -45,13 +50,14 @@ def _anthropic(connection: Connection, model: str, client: "httpx2.AsyncClient")
 
 
 def _google(connection: Connection, model: str, client: "httpx2.AsyncClient") -> "VendorModel":
-    from pydantic_ai.models.google import GoogleModel
     from pydantic_ai.providers.google import GoogleProvider
+
+    from retinue.models.providers.google_model import GoogleModelWithBody
 
     provider = GoogleProvider(
         base_url=connection.base_url, api_key=connection.api_key, http_client=client
     )
-    return GoogleModel(model, provider=provider)
+    return GoogleModelWithBody(model, provider=provider)
 
 
 def _ollama(connection: Connection, model: str, client: "httpx2.AsyncClient") -> "VendorModel":
@@ -61,7 +67,7 @@ def _ollama(connection: Connection, model: str, client: "httpx2.AsyncClient") ->
     provider = OllamaProvider(
         base_url=connection.base_url, api_key=connection.api_key or _NO_KEY, http_client=client
     )
-    return OllamaModel(model, provider=provider)
+    return OllamaModel(model, provider=provider, profile=_OLDER_LIMIT)
 
 
 def _compatible(connection: Connection, model: str, client: "httpx2.AsyncClient") -> "VendorModel":
@@ -74,8 +80,12 @@ def _compatible(connection: Connection, model: str, client: "httpx2.AsyncClient"
         api_key=connection.api_key or _NO_KEY,
         http_client=client,
     )
-    return OpenAIChatModel(model, provider=provider)
+    return OpenAIChatModel(model, provider=provider, profile=_OLDER_LIMIT)
 
 
 # Said out loud, so that no vendor library looks for somebody else's key in the environment.
 _NO_KEY = "no-key"
+# Servers that copy OpenAI's interface know the older name of the limit, and many only that one.
+_OLDER_LIMIT: "ModelProfile" = cast(
+    "ModelProfile", {"openai_chat_supports_max_completion_tokens": False}
+)

@@ -1,13 +1,17 @@
 """A provider's model behind our port."""
 
-from collections.abc import AsyncGenerator, AsyncIterator
+import logging
+from collections.abc import AsyncGenerator, AsyncIterator, Mapping
 from contextlib import AsyncExitStack, aclosing
+from typing import Any, cast
 
 from pydantic_ai.direct import model_request_stream
 from pydantic_ai.models import Model as VendorModel
 
+from retinue.definitions.model_options import ModelOptions, OptionName
 from retinue.models.port import ModelEvent, ModelRequest
 from retinue.models.providers.connection import Connection, Timeouts
+from retinue.models.providers.option_encoder import without_unsupported
 from retinue.models.providers.provider_errors import model_error
 from retinue.models.providers.request_encoder import (
     vendor_messages,
@@ -16,6 +20,9 @@ from retinue.models.providers.request_encoder import (
 )
 from retinue.models.providers.response_parser import Incoming
 from retinue.models.providers.silence_timeout import Listener
+from retinue.settings.keys import camel_case
+
+logger = logging.getLogger(__name__)
 
 
 class ProviderModel:
@@ -35,6 +42,7 @@ class ProviderModel:
         self._window = window
         self._connection = connection
         self._timeouts = timeouts
+        self._reported: frozenset[OptionName] = frozenset()
 
     @property
     def name(self) -> str:
@@ -43,6 +51,17 @@ class ProviderModel:
     @property
     def window(self) -> int | None:
         return self._window
+
+    def _supported(self, options: ModelOptions) -> ModelOptions:
+        """What can be sent; the log says once which options cannot."""
+        profile = cast("Mapping[str, Any]", self._vendor.profile)
+        kept, dropped = without_unsupported(options, self._connection, profile)
+        for name in sorted(dropped - self._reported):
+            logger.warning(
+                "the option %s is not sent: %s does not support it", camel_case(name), self._name
+            )
+        self._reported |= dropped
+        return kept
 
     async def stream(self, request: ModelRequest) -> AsyncIterator[ModelEvent]:
         has_begun = False
@@ -63,7 +82,9 @@ class ProviderModel:
         opening = model_request_stream(
             self._vendor,
             vendor_messages(request, name=self._name, kind=self._connection.kind),
-            model_settings=vendor_settings(request, kind=self._connection.kind),
+            model_settings=vendor_settings(
+                request, self._supported(request.options), connection=self._connection
+            ),
             model_request_parameters=vendor_parameters(request),
             instrument=False,
         )

@@ -8,6 +8,7 @@ from pydantic_ai.models import ModelRequestParameters
 from pydantic_ai.settings import ModelSettings
 from pydantic_ai.tools import ToolDefinition
 
+from retinue.definitions.model_options import ModelOptions
 from retinue.model_messages import (
     AssistantMessage,
     AttachedImage,
@@ -18,18 +19,11 @@ from retinue.model_messages import (
     UserMessage,
 )
 from retinue.models.port import ModelRequest
-from retinue.models.providers.connection import Kind
+from retinue.models.providers.connection import Connection, Kind
+from retinue.models.providers.option_encoder import vendor_options
 from retinue.records import CallPart, Part, TextPart, ThinkingPart
-from retinue.settings.keys import snake_case
 
 _FROM_TAGS = "content"  # how pydantic-ai marks thoughts that a model wrote into its text
-_SETTINGS = frozenset(ModelSettings.__annotations__) - {
-    "timeout",
-    "request_timeout",
-    "first_event_timeout",
-    "max_retries",
-    "tool_choice",
-}
 
 
 def vendor_messages(request: ModelRequest, *, name: str, kind: Kind) -> list[vendor.ModelMessage]:
@@ -81,21 +75,19 @@ def vendor_parameters(request: ModelRequest) -> ModelRequestParameters:
     )
 
 
-def vendor_settings(request: ModelRequest, *, kind: Kind) -> ModelSettings:
-    """Translate settings; there are no retries here, since the engine's are durable."""
-    chosen: dict[str, Any] = {
-        snake_case(key): value
-        for key, value in request.settings.items()
-        if snake_case(key) in _SETTINGS
-    }
+def vendor_settings(
+    request: ModelRequest, options: ModelOptions, *, connection: Connection
+) -> ModelSettings:
+    """Translate options; there are no retries here, since the engine's are durable."""
+    chosen = vendor_options(options, connection, has_tools=bool(request.tools))
     chosen["max_retries"] = 0
-    if request.tools and request.tool_choice != "auto":
-        is_word = request.tool_choice in ("required", "none")
-        chosen["tool_choice"] = request.tool_choice if is_word else [request.tool_choice]
-    if kind == "anthropic":
-        chosen.setdefault("cache", {"messages": False} if request.closing else True)
-    if kind == "openai" and request.session:
-        chosen.setdefault("openai_prompt_cache_key", request.session)
+    match connection.kind:
+        case "anthropic":
+            chosen["cache"] = {"messages": False} if request.closing else True
+        case "openai" if request.session:
+            chosen["openai_prompt_cache_key"] = request.session
+        case _:
+            pass
     return cast("ModelSettings", chosen)
 
 
