@@ -181,3 +181,32 @@ class UnknownModelError(ModelError):
     """No provider or no such model."""
 
     code = "unknown_model"
+
+
+def error_of(code: str, message: str) -> RetinueError:
+    """The error that was stored as its code and message, as far as these say what it was."""
+    found = _by_code().get(code, RetinueError)
+    error = found(message)
+    error.code = code
+    return error
+
+
+def _by_code() -> Mapping[str, type[RetinueError]]:
+    """The classes that are made of a message alone; the others are stood for by their parents."""
+    own: Mapping[str, type[RetinueError]] = {
+        kind.code: kind
+        for kind in (
+            UsageError,
+            ArgumentsError,
+            NotFoundError,
+            ConflictError,
+            TerminatedError,
+            RefusedError,
+            OperationError,
+            BusyError,
+            StoreError,
+            ModelError,
+            UnknownModelError,
+        )
+    }
+    return {**own, DefinitionError.code: UsageError}

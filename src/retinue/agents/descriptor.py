@@ -11,6 +11,14 @@ from retinue.ids import AgentId
 Kind = Literal["user", "cron", "heartbeat", "system", "subagent", "swarm", "permanent"]
 
 
+class Route(Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
+    """A chat whose person talks to an agent that is not the chat's own."""
+
+    agent_id: AgentId  # the chat's own
+    connector: str
+    channel: str
+
+
 class _Descriptor(
     Struct, frozen=True, kw_only=True, rename="camel", tag_field="type", forbid_unknown_fields=True
 ):

@@ -6,18 +6,18 @@ from typing import Literal
 from msgspec import Struct
 
 from retinue.agents.children import ChildUpdate
+from retinue.agents.command import Command
+from retinue.agents.descriptor import Route
 from retinue.agents.fate import Fate
 from retinue.ids import AgentId, CallId, ItemId, RequestId, SideName
 from retinue.records import FileReference, ToolStatus
 
-ItemKind = Literal[
-    "message", "system", "answer", "withdrawal", "ending", "switch", "status", "boot"
-]
+ItemKind = Literal["message", "system", "answer", "withdrawal", "command", "status", "boot"]
 """`message` = words to answer, a person's or a delegating agent's; `system` = an agent's or the
 engine's notice; `answer` = what became of something that this agent asked for; `withdrawal` = an
-earlier item is no longer wanted; `ending` = the agent's parent ended, and so does it; `switch` = a
-person comes to this agent, leaves it, or comes back to their chat; `status` = what a child is
-doing, for the registry alone; `boot` = the agent is new, and its prompt has something to begin."""
+earlier item is no longer wanted; `command` = an order of the agent's owner or parent; `status` =
+what a child is doing, for the registry alone; `boot` = the agent is new, and its prompt has
+something to begin."""
 
 
 class Sender(Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
@@ -61,23 +61,6 @@ class Trail(Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=Tru
     hops: int = 0
 
 
-class Route(Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
-    """A chat whose person talks to an agent that is not the chat's own."""
-
-    agent_id: AgentId  # the chat's own
-    connector: str
-    channel: str
-
-
-class Move(Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
-    """What a switch changes for the agent that it is sent to."""
-
-    is_chat: bool = False  # that is the chat's own agent: `to` answers the chat from now on
-    to: AgentId | None = None  # None = the chat's own agent again
-    route: Route | None = None  # else: the chat that it answers from now on
-    tells: AgentId | None = None  # who wants an account of what was said
-
-
 class ItemBody(Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
     """What the item says."""
 
@@ -88,7 +71,7 @@ class ItemBody(Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=
     reply_to: ReplyTo | None = None
     report_to: AgentId | None = None  # is told the outcome as a system message
     answer: Answer | None = None  # of kind `answer`
-    move: Move | None = None  # of kind `switch`
+    command: Command | None = None  # of kind `command`
     route: Route | None = None  # the chat that it was written in, when that is another agent's
     to_side: SideName = "side_a"  # whose turn it is then, where both sides are models
     child: ChildUpdate | None = None  # what it changes in the registry of children
@@ -107,6 +90,7 @@ class Item(Struct, frozen=True, kw_only=True, rename="camel"):
     admitted_at: datetime
     fate: Fate = "queued"
     reason: str = ""  # why it failed, was refused, waits
+    code: str = ""  # of a command: the code of its error, or `unchanged`
     reply_seq: int | None = None  # the record that answers it
     ended_at: datetime | None = None
 

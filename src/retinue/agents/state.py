@@ -9,8 +9,9 @@ from msgspec import Struct
 
 from retinue.agents.children import ChildEntry, ChildTerms
 from retinue.agents.deferral import Deferral
+from retinue.agents.descriptor import Route
 from retinue.agents.fate import WaitReason
-from retinue.agents.inbox import Item, Route, Trail
+from retinue.agents.inbox import Item, Trail
 from retinue.ids import AgentId, CallId, ItemId, RequestId, SideName
 from retinue.records import FileReference, Usage
 

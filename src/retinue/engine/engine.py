@@ -4,11 +4,22 @@ import asyncio
 import logging
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import suppress
-from itertools import chain
 from typing import Any, Literal
 
 from msgspec import structs
 
+from retinue.agents.command import (
+    AgentPatch,
+    Command,
+    CompactCommand,
+    DeleteCommand,
+    PatchCommand,
+    ResetCommand,
+    StopCommand,
+    SwitchCommand,
+    TerminateCommand,
+    runs_beside_work,
+)
 from retinue.agents.descriptor import Descriptor, HeartbeatDescriptor, UserDescriptor
 from retinue.agents.fate import is_final
 from retinue.agents.inbox import Item, Sender
@@ -16,21 +27,10 @@ from retinue.engine import wiring
 from retinue.engine.addressing import Addressing
 from retinue.engine.agent.agent_cache import AgentCache
 from retinue.engine.agent.limits import limits_of
-from retinue.engine.agent.live_agent import (
-    AgentPatch,
-    Change,
-    Command,
-    CompactNow,
-    Delete,
-    LiveAgent,
-    Order,
-    Reset,
-    Stop,
-    SwitchBack,
-    Terminate,
-)
+from retinue.engine.agent.live_agent import LiveAgent
 from retinue.engine.feed.agent_views import agent_view
 from retinue.engine.feed.chat_redirect import ChatRedirects
+from retinue.engine.feed.command_admission import CommandAdmission
 from retinue.engine.feed.crash_quarantine import CrashQuarantine
 from retinue.engine.feed.dispatch import Dispatch, LocalDispatch, priority_of
 from retinue.engine.feed.event_feed import Feed
@@ -44,13 +44,12 @@ from retinue.engine.prompting.artifact_index import ArtifactIndex
 from retinue.engine.prompting.permanent_directory import PermanentDirectory
 from retinue.engine.prompting.reload import Reload
 from retinue.engine.requests.decisions import Requests
-from retinue.engine.rules.decision import CONTROLS
+from retinue.engine.rules.decision import breaks_off
 from retinue.engine.rules.messages import checked_text, new_message, new_withdrawal
 from retinue.engine.scheduling.heartbeat import Heartbeat
 from retinue.engine.scheduling.scheduler import Scheduler
 from retinue.engine.subagents.immediate import boot_post, boots
 from retinue.errors import (
-    BusyError,
     FencedError,
     NotFoundError,
     StoreFullError,
@@ -106,7 +105,7 @@ class Engine:
         self.environment = world.environment
         self._outcomes = Outcomes(world.store)
         self._fast_admission = FastAdmission(self._dispatch, self._outcomes, limits)
-        self.variables = wiring.make_office(world, limits, self.toolbox, self.reload, self._order)
+        self.variables = wiring.make_office(world, limits, self.toolbox, self.reload, self._command)
         parts = wiring.Parts(
             feed=self._feed,
             reload=self.reload,
@@ -123,7 +122,10 @@ class Engine:
         self.contexts = wiring.make_contexts(world, setup)
         self.operations = wiring.make_operations(world, limits, setup.config_of)
         self._running: set[AgentId] = set()
-        self._commands: dict[AgentId, list[Command]] = {}
+        disk = self._runner.disk
+        self._commands = CommandAdmission(
+            world.store, world.clock, self._outcomes, disk=disk, live=self._live
+        )
         self._arrived: dict[AgentId, list[Item]] = {}  # while the agent was being loaded
         self._chats = ChatRedirects(world.store, world.connectors)
         self._crashed: set[AgentId] = set()
@@ -157,6 +159,7 @@ class Engine:
         patience = self._limits.shutdown_seconds if patience_seconds is None else patience_seconds
         await self._scheduler.stop()
         self._runner.begin_stopping()
+        self._commands.close()
         self._feed.close()
         if self._watcher is not None:
             self._watcher.cancel()
@@ -169,9 +172,6 @@ class Engine:
         await self._outbox.stop()
         await self.requests.stop()
         self._unlisten()
-        held = [live.commands for live in self._live.values()]
-        for command in chain(*held, *self._commands.values()):
-            command.settle(BusyError("the server is stopping; try again"))
         self._runner.disk.tell_lost()
 
     def _break_off(self, *, including_tools: bool) -> None:
@@ -220,12 +220,14 @@ class Engine:
             self._dispatch.wake(agent.id, "foreground")  # hooks may want to see it
         return agent
 
-    async def update(self, owner: OwnerId, agent_id: AgentId, patch: AgentPatch) -> Agent:
-        await self._order(owner, agent_id, Change(patch=patch))
+    async def update(
+        self, owner: OwnerId, agent_id: AgentId, patch: AgentPatch, *, key: str | None = None
+    ) -> Agent:
+        await self._command(owner, agent_id, PatchCommand(patch=patch), key=key)
         return await self.store.agent(owner, agent_id)
 
-    async def delete(self, owner: OwnerId, agent_id: AgentId) -> None:
-        await self._order(owner, agent_id, Delete())
+    async def delete(self, owner: OwnerId, agent_id: AgentId, *, key: str | None = None) -> None:
+        await self._command(owner, agent_id, DeleteCommand(), key=key)
 
     async def fetch(self, owner: OwnerId, strategy: FetchStrategy) -> Agent | None:
         """Find an agent by what it is for: the last chat that a person wrote in, the heartbeat."""
@@ -284,26 +286,34 @@ class Engine:
 
     # -- commands
 
-    async def reset(self, owner: OwnerId, agent_id: AgentId, *, reason: str = "") -> None:
-        newest = await self._newest_item(owner, agent_id)
-        await self._order(owner, agent_id, Reset(reason=reason, up_to=newest))
+    async def reset(
+        self, owner: OwnerId, agent_id: AgentId, *, reason: str = "", key: str | None = None
+    ) -> None:
+        await self._command(owner, agent_id, ResetCommand(reason=reason), key=key)
 
-    async def interrupt(self, owner: OwnerId, agent_id: AgentId) -> bool:
+    async def interrupt(self, owner: OwnerId, agent_id: AgentId, *, key: str | None = None) -> bool:
         """Stop the turn that goes on or is about to begin; False when there was none."""
         agent = await self.store.agent(owner, agent_id)
         if agent.lifecycle != "active":
             raise TerminatedError(f"the agent {agent_id!r} has ended")
         newest = 0 if agent.state.turn else await self._newest_item(owner, agent_id)
-        if agent.state.turn is None and not newest and agent_id not in self._running:
+        is_resting = agent.state.turn is None and not newest and agent_id not in self._running
+        if is_resting and key is None:
             return False
-        return await self._order(owner, agent_id, Stop(up_to=newest))
+        return await self._command(owner, agent_id, StopCommand(up_to=newest), key=key)
 
     async def _newest_item(self, owner: OwnerId, agent_id: AgentId) -> int:
         """Give the seq of the last item that waits by now, 0 when there is none."""
-        return max((item.seq for item in await self.store.open_items(owner, agent_id)), default=0)
+        items = await self.store.open_items(owner, agent_id)
+        return max((item.seq for item in items if item.kind != "command"), default=0)
 
     async def terminate(
-        self, owner: OwnerId, agent_id: AgentId, *, reason: str = "by its owner"
+        self,
+        owner: OwnerId,
+        agent_id: AgentId,
+        *,
+        reason: str = "by its owner",
+        key: str | None = None,
     ) -> Sequence[AgentId]:
         """End the agent for good, and its children with it; tells who has ended by this."""
         agent = await self.store.agent(owner, agent_id)
@@ -311,14 +321,19 @@ class Engine:
             return []
         ended = [agent_id, *await living_family(self.store, owner, agent_id)]
         with suppress(TerminatedError):  # somebody else's order, or its parent's end, came first
-            await self._order(owner, agent_id, Terminate(reason=reason))
+            await self._command(owner, agent_id, TerminateCommand(reason=reason), key=key)
         for child in await self.store.children(owner, agent_id):
             more = await self.terminate(owner, child.id, reason="its parent was terminated")
             ended += [one for one in more if one not in ended]
         return ended
 
     async def switch_back(
-        self, owner: OwnerId, agent_id: AgentId, *, leaving: AgentId | None = None
+        self,
+        owner: OwnerId,
+        agent_id: AgentId,
+        *,
+        leaving: AgentId | None = None,
+        key: str | None = None,
     ) -> bool:
         """Let a person go back to this agent; False when nobody answers instead of it.
 
@@ -329,33 +344,16 @@ class Engine:
             if leaving == agent_id:
                 raise UsageError("from: nobody goes back from an agent to itself")
             await self.store.agent(owner, leaving)
-        return await self._order(owner, agent_id, SwitchBack(leaving=leaving))
+        command = SwitchCommand(is_return=True, leaving=leaving)
+        return await self._command(owner, agent_id, command, key=key)
 
-    async def compact(self, owner: OwnerId, agent_id: AgentId) -> bool:
-        return await self._order(owner, agent_id, CompactNow())
+    async def compact(self, owner: OwnerId, agent_id: AgentId, *, key: str | None = None) -> bool:
+        return await self._command(owner, agent_id, CompactCommand(), key=key)
 
-    async def _order(self, owner: OwnerId, agent_id: AgentId, order: Order) -> bool:
-        agent = await self.store.agent(owner, agent_id)
-        if self._runner.is_stopping:
-            raise BusyError("the server is stopping; try again")
-        done: asyncio.Future[bool] = asyncio.get_running_loop().create_future()
-        command = Command(order=order, done=done)
-        if self._runner.disk.is_short:
-            if command.interrupts() and agent_id in self._live:
-                self._live[agent_id].interrupt()
-            await self._runner.disk.check()
-        live = self._live.get(agent_id)
-        if live is None:
-            self._commands.setdefault(agent_id, []).append(command)
-        elif live.is_working and command.is_aside() and live.aside is None:
-            live.aside = asyncio.create_task(self._runner.obey_aside(live, command))
-            return await done
-        else:
-            live.commands.append(command)
-            if command.interrupts():
-                live.interrupt()
-        self._dispatch.wake(agent_id, priority_of(agent))
-        return await done
+    async def _command(
+        self, owner: OwnerId, agent_id: AgentId, command: Command, *, key: str | None = None
+    ) -> bool:
+        return await self._commands.give(owner, agent_id, command, key=key)
 
     # -- watching
 
@@ -405,8 +403,10 @@ class Engine:
         live = self._live.get(change.agent_id)
         if live is not None:
             live.receive(item)
-            if item.kind in CONTROLS and _ends_turn(live, item):
+            if breaks_off(item, live.state.turn):
                 live.interrupt()
+            elif live.is_working and live.aside is None and runs_beside_work(item.body.command):
+                live.aside = asyncio.create_task(self._runner.commands.obey_beside_work(live))
             self._dispatch.wake(change.agent_id, priority_of(live))
         elif change.agent is not None:
             if change.agent_id in self._arrived:
@@ -426,11 +426,12 @@ class Engine:
             if seconds is not None:
                 self._dispatch.wake_later(agent_id, priority_of(live), seconds)
         except FencedError as error:
-            self._let_go(agent_id, error)
+            self._live.pop(agent_id, None)
+            self._commands.lost(agent_id, error)
             logger.warning("another process took this agent over", extra={"agent_id": agent_id})
         except StoreFullError as error:
             self._runner.disk.refused(error)
-            self._let_go(agent_id, error, *self._commands.pop(agent_id, []))
+            self._live.pop(agent_id, None)
             self._dispatch.wake_later(agent_id, "background", _FULL_RETRY_SECONDS)
         except Exception:
             logger.exception("a defect ended the turn", extra={"agent_id": agent_id})
@@ -444,33 +445,27 @@ class Engine:
     async def _may_run(self, live: LiveAgent) -> bool:
         """A turn in which processes died waits until no other such turn runs; commands do not."""
         await self._runner.obey(live)
+        if live.is_deleted:
+            return False
         return not self._runner.is_suspect(live) or self._quarantine.begin(
             live.id, priority_of(live)
         )
 
     async def _after_defect(self, agent_id: AgentId) -> None:
         """Load the agent anew and end its turn as failed; if even that fails, try again later."""
-        live = self._live.pop(agent_id, None)
-        commands = list(live.commands) if live else []
+        self._live.pop(agent_id, None)
         try:
             fresh = await self._load(agent_id)
             if fresh is not None:
-                fresh.commands.extend(commands)
                 priority = priority_of(fresh)
                 if await self._runner.give_up(fresh, "an internal error; the log has the details"):
                     self._dispatch.wake(agent_id, priority)  # what is queued behind it
                 else:
                     self._dispatch.wake_later(agent_id, priority, _DEFECT_RETRY_SECONDS)
-        except Exception as error:
+        except Exception:
             logger.exception("the failed turn could not be recorded", extra={"agent_id": agent_id})
-            self._let_go(agent_id, error, *commands)
+            self._live.pop(agent_id, None)
             self._dispatch.wake_later(agent_id, "background", _DEFECT_RETRY_SECONDS)
-
-    def _let_go(self, agent_id: AgentId, error: Exception, *commands: Command) -> None:
-        """Forget what memory holds of an agent, and tell whoever waits for a command."""
-        live = self._live.pop(agent_id, None)
-        for command in chain(commands, live.commands if live else ()):
-            command.settle(error)
 
     async def _load(self, agent_id: AgentId) -> LiveAgent | None:
         live = self._live.get(agent_id)
@@ -479,23 +474,15 @@ class Engine:
             try:
                 live = LiveAgent(await self.store.claim(agent_id))
                 live.is_secluded = await contact_of(self.store, live) is not None
-            except NotFoundError as error:
-                for command in self._commands.pop(agent_id, []):
-                    command.settle(error)
+            except NotFoundError:
                 return None
             finally:
                 arrived = self._arrived.pop(agent_id)
             for item in arrived:
                 live.receive(item)
             self._live[agent_id] = live
-            live.commands.extend(self._commands.pop(agent_id, []))
             if agent_id in self._crashed:
                 self._crashed.discard(agent_id)
                 await self._runner.note_crash(live)
         self._live.move_to_end(agent_id)
         return live
-
-
-def _ends_turn(live: LiveAgent, control: Item) -> bool:
-    """Whether there is no use in finishing what the agent is doing."""
-    return control.kind == "ending" or list(live.turn_items()) == [control.body.about]

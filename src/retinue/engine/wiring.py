@@ -33,7 +33,8 @@ from retinue.engine.subagents.immediate import Boots
 from retinue.engine.subagents.parent_tools import ChildTools
 from retinue.engine.subagents.sub_prompts import SubPrompts
 from retinue.engine.subagents.subagent_tools import SubagentTools
-from retinue.engine.subagents.variable_service import GiveOrder, VariableService
+from retinue.engine.subagents.variable_service import GiveCommand, VariableService
+from retinue.engine.turn.command_runner import CommandRunner
 from retinue.engine.turn.committing import Committer
 from retinue.engine.turn.completion_notices import Reporter
 from retinue.engine.turn.context_preview import ContextPreviews
@@ -123,7 +124,7 @@ def make_operations(world: World, limits: Limits, config_of: PlanOf) -> Operatio
 
 
 def make_office(
-    world: World, limits: Limits, toolbox: Toolbox, reload: Reload, order: GiveOrder
+    world: World, limits: Limits, toolbox: Toolbox, reload: Reload, command: GiveCommand
 ) -> VariableService:
     return VariableService(
         deferred=Deferred(_services(world, limits)),
@@ -133,7 +134,7 @@ def make_office(
         catalog=world.catalog,
         toolbox=toolbox,
         reload=reload,
-        order=order,
+        command=command,
     )
 
 
@@ -244,8 +245,15 @@ def make_runner(world: World, limits: Limits, parts: Parts) -> Runner:
         feed=parts.feed,
         hooks=hooks,
     )
-    return Runner(
+    commands = CommandRunner(
         store=world.store,
+        committer=committer,
+        setup=setup,
+        room=room,
+        hooks=hooks,
+        deferred=Deferred(_services(world, limits)),
+    )
+    return Runner(
         clock=world.clock,
         committer=committer,
         setup=setup,
@@ -255,5 +263,5 @@ def make_runner(world: World, limits: Limits, parts: Parts) -> Runner:
         fast_admission=parts.fast_admission,
         trees=world.trees,
         hooks=hooks,
-        deferred=Deferred(_services(world, limits)),
+        commands=commands,
     )

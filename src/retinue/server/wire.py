@@ -227,6 +227,12 @@ class SwitchBackOrder(Asked, frozen=True, kw_only=True):
     leaving: str | None = field(default=None, name="from")
 
 
+class CommandQuery(Asked, frozen=True, kw_only=True):
+    """A command; the same `key` again gives the result of the first one again."""
+
+    key: Annotated[str, Meta(min_length=1, max_length=256)] | None = None
+
+
 class ResetOrder(Asked, frozen=True, kw_only=True):
     """A reset; the reason is recorded with it."""
 

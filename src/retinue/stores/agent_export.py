@@ -10,7 +10,7 @@ from msgspec import Struct
 
 from retinue.agents.artifact import ArtifactId
 from retinue.agents.fate import FinalFate
-from retinue.agents.inbox import Item, ItemKind
+from retinue.agents.inbox import Item
 from retinue.agents.state import Lifecycle
 from retinue.ids import AgentId, ItemId, OwnerId
 from retinue.stores.artifact_port import (
@@ -37,7 +37,7 @@ class EndedItem(Struct, frozen=True, kw_only=True, rename="camel"):
 
     id: ItemId
     seq: int
-    kind: ItemKind
+    kind: str  # a kind of its time: `ending` and `switch` are commands today
     silent: bool
     fate: FinalFate
     reason: str
@@ -46,6 +46,7 @@ class EndedItem(Struct, frozen=True, kw_only=True, rename="camel"):
     digest: str
     admitted_at: datetime
     ended_at: datetime
+    code: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -6,18 +6,21 @@ or not at all, and only for the process that holds the agent's epoch. Everything
 
 from collections.abc import Callable, Collection, Sequence
 from datetime import datetime
+from hashlib import blake2b
 from typing import Literal, NamedTuple, Protocol
 
+import msgspec
 from msgspec import Struct
 
 from retinue.agents.children import ChildEntry, ChildUpdate
+from retinue.agents.command import Command
 from retinue.agents.deferral import Deferral
 from retinue.agents.descriptor import Descriptor, Kind
 from retinue.agents.fate import Fate
-from retinue.agents.inbox import Item, ItemBody, ItemKind, Trail
+from retinue.agents.inbox import Item, ItemBody, ItemKind, Sender, Trail
 from retinue.agents.request import Request
 from retinue.agents.state import AgentState, Handoff, Lifecycle
-from retinue.ids import AgentId, ItemId, OwnerId
+from retinue.ids import AgentId, ItemId, OwnerId, new_item_id
 from retinue.records import AnyRecord, Usage
 from retinue.stores.artifact_port import ArtifactNews, ArtifactStore
 from retinue.stores.request_port import RequestStore, Voiding
@@ -66,6 +69,22 @@ class NewItem(Struct, frozen=True, kw_only=True):
     digest: str = ""  # of what was said, to tell a repeat from a clash
 
 
+def command_item(
+    command: Command, sender: Sender, at: datetime, *, text: str = "", key: str | None = None
+) -> NewItem:
+    """A command for an inbox. It is silent: it takes no place in the queue of messages."""
+    digest = blake2b(msgspec.json.encode(command), digest_size=16).hexdigest() if key else ""
+    return NewItem(
+        id=new_item_id(),
+        kind="command",
+        body=ItemBody(text=text, sender=sender, command=command),
+        admitted_at=at,
+        silent=True,
+        dedupe_key=key,
+        digest=digest,
+    )
+
+
 class Post(Struct, frozen=True, kw_only=True):
     """An item for an agent that exists, or for the one that a descriptor finds or creates."""
 
@@ -98,6 +117,7 @@ class FateChange(Struct, frozen=True, kw_only=True):
     item_id: ItemId
     fate: Fate
     reason: str = ""
+    code: str = ""  # of a command: the code of its error, or `unchanged`
     reply_seq: int | None = None
 
 

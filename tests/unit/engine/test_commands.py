@@ -2,8 +2,8 @@ import asyncio
 
 import pytest
 
+from retinue.agents.command import AgentPatch
 from retinue.agents.inbox import Sender
-from retinue.engine.agent.live_agent import AgentPatch
 from retinue.errors import BusyError, NotFoundError, RateLimitedError
 from retinue.events import AgentEvent, HelloEvent, StepEvent
 from retinue.ids import OwnerId
@@ -176,7 +176,7 @@ async def test_a_stop_that_comes_just_before_the_model_call_still_stops_it(start
         done = await commit(step)  # pyright: ignore[reportArgumentType]
         order = asyncio.ensure_future(kit.engine.interrupt(agent.owner, agent.id))
         stopping.append(order)
-        await eventually(lambda: order.done() or kit.engine._live[agent.id].commands)  # pyright: ignore[reportPrivateUsage]
+        await eventually(lambda: order.done() or kit.engine._live[agent.id].has_commands)  # pyright: ignore[reportPrivateUsage]
         return done
 
     stopping: list[asyncio.Future[bool]] = []
@@ -368,7 +368,7 @@ async def test_a_command_that_is_under_way_at_shutdown_is_told(start: Start) -> 
     await kit.post(agent, "go")
     await gate.reached.wait()
     compacting = asyncio.ensure_future(kit.engine.compact(agent.owner, agent.id))
-    await eventually(lambda: kit.engine._live[agent.id].commands)  # pyright: ignore[reportPrivateUsage]
+    await eventually(lambda: kit.engine._live[agent.id].has_commands)  # pyright: ignore[reportPrivateUsage]
     await kit.engine.stop()
     with pytest.raises(BusyError):
         await asyncio.wait_for(compacting, PATIENCE_SECONDS)

@@ -2,7 +2,7 @@
 
 import pytest
 
-from retinue.engine.agent.live_agent import AgentPatch
+from retinue.agents.command import AgentPatch
 from retinue.errors import ModelError
 from retinue.ids import LOCAL_OWNER, AgentId, OwnerId
 from retinue.models.port import ModelRequest

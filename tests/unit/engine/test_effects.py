@@ -2,7 +2,7 @@
 
 from typing import cast
 
-from retinue.engine.agent.live_agent import AgentPatch
+from retinue.agents.command import AgentPatch
 from retinue.engine.calls.tool_call import CallContext
 from retinue.errors import ConflictError
 from retinue.ids import LOCAL_OWNER, AgentId, RequestId

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from retinue.engine.agent.live_agent import AgentPatch
+from retinue.agents.command import AgentPatch
 from retinue.engine.feed.agent_views import status_of
 from retinue.errors import (
     ContextTooLongError,

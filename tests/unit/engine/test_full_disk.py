@@ -7,7 +7,7 @@ import pytest
 from retinue.errors import StoreFullError
 from retinue.ids import AgentId, OwnerId
 from retinue.models.scripted import Reply
-from retinue.stores.port import Agent, Commit, Committed, Snapshot
+from retinue.stores.port import Agent, Commit, Committed, Offset, Post, Receipt, Snapshot
 from retinue.stores.sqlite.store import SqliteStore
 from retinue.testing.fake_clock import FakeClock
 from retinue.testing.kit import Kit
@@ -40,6 +40,11 @@ class FullStore:
         if self.is_full:
             self.has_refused.set()
             raise StoreFullError("no room")
+
+    async def admit(self, post: Post, *, offset: Offset | None = None) -> Receipt:
+        if post.item.kind == "command":
+            self._refuse()
+        return await self._store.admit(post, offset=offset)
 
     async def commit(self, commit: Commit) -> Committed:
         self._refuse()

@@ -140,7 +140,9 @@ def _before_usage(database: Path) -> None:
     schema = Path(__file__).resolve().parents[3] / "src/retinue/stores/sqlite/schema"
     (number,) = [int(file.name[:4]) for file in schema.glob("*_usage.sql")]
     connection = sqlite3.connect(database)
-    connection.executescript(f"DROP TABLE usage; PRAGMA user_version = {number - 1};")
+    connection.executescript(
+        f"DROP TABLE usage; ALTER TABLE items DROP COLUMN code; PRAGMA user_version = {number - 1};"
+    )
     connection.close()
 
 

@@ -27,6 +27,5 @@ class AgentCache(OrderedDict[AgentId, LiveAgent]):
             for oldest in [resting for resting in self if resting not in running]:
                 if self._bytes <= self._most_bytes:
                     break
-                if not self[oldest].commands:
-                    del self[oldest]
-                    self._bytes -= self._weights.pop(oldest, 0)
+                del self[oldest]
+                self._bytes -= self._weights.pop(oldest, 0)

@@ -2,21 +2,20 @@
 
 import asyncio
 from bisect import insort
-from collections import deque
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
 from datetime import datetime
 from typing import Any, TypeVar
 
-from msgspec import UNSET, Struct, UnsetType, structs
+from msgspec import Struct, structs
 
+from retinue.agents.command import StopCommand, interrupts
 from retinue.agents.context import Context
 from retinue.agents.fate import is_final
 from retinue.agents.history import History
 from retinue.agents.inbox import Item
 from retinue.agents.state import AgentState, Lifecycle
 from retinue.engine.agent.state_effects import with_effects
-from retinue.ids import AgentId, ItemId, OwnerId, RequestId
+from retinue.ids import AgentId, ItemId, OwnerId
 from retinue.records import AssistantRecord, KnownRecord
 from retinue.stores.port import NO_EFFECTS, Commit, Effects, FateChange, Post, Snapshot
 from retinue.stores.request_port import Voiding
@@ -24,99 +23,6 @@ from retinue.stores.request_port import Voiding
 RecordT = TypeVar("RecordT", bound=KnownRecord)
 
 _BYTES_PER_CHARACTER = 3  # of context: the record, the model message and what holds them
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class AgentPatch:
-    """What a person may change about an agent; UNSET stays as it is, None clears."""
-
-    name: str | UnsetType | None = UNSET
-    pinned: bool | UnsetType = UNSET
-    attributes: dict[str, Any] | UnsetType = UNSET
-    model: str | UnsetType | None = UNSET
-    env: Mapping[str, str | None] | UnsetType = UNSET
-    """sealed values by name; None takes one away"""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Stop:
-    """End the turn that is going on, or the one that is about to begin; the queue stays."""
-
-    up_to: int  # the seq of the last item that may be about to begin; 0 when a turn went on
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Reset:
-    """Forget the context, end the turn, drop what people had queued."""
-
-    reason: str
-    up_to: int  # the seq of the last item in the inbox; what people wrote later stays
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CompactNow:
-    """Sum up the older part of the context."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Change:
-    """Set what people set."""
-
-    patch: AgentPatch
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Terminate:
-    """End the agent for good; its history stays."""
-
-    reason: str
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Delete:
-    """Forget the agent altogether."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SwitchBack:
-    """The person comes back to this agent, from the one that answers instead of it or that one."""
-
-    leaving: AgentId | None = None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Provide:
-    """Begin a subagent that waited for its variables."""
-
-    request_id: RequestId
-    env: Mapping[str, str]  # sealed for the child
-    by: str  # who gave them, for the audit
-
-
-Order = Provide | Stop | Reset | CompactNow | Change | SwitchBack | Terminate | Delete
-
-
-@dataclass(slots=True)
-class Command:
-    """An order and whoever waits until it is carried out."""
-
-    order: Order
-    done: asyncio.Future[bool]
-
-    def interrupts(self) -> bool:
-        return isinstance(self.order, Stop | Reset | Terminate | Delete)
-
-    def is_aside(self) -> bool:
-        """Whether it can be carried out while a model or a tool is at work: it adds no record."""
-        return isinstance(self.order, Change | Provide)
-
-    def settle(self, result: bool | Exception) -> None:
-        """Tell whoever gave it, if they still wait."""
-        if not self.done.done():
-            if isinstance(result, Exception):
-                self.done.set_exception(result)
-            else:
-                self.done.set_result(result)
 
 
 class Draft(Struct):
@@ -191,7 +97,6 @@ class LiveAgent:
         self.has_listeners = agent.kind != "user"  # somebody may have to hear how items end
         self.running: dict[ItemId, Item] = {}  # the turn's items
         self._is_interrupted = False
-        self.commands: deque[Command] = deque()
         self.cut_off: AssistantRecord | None = None  # what was said when a person pressed Stop
         self.aside: asyncio.Task[None] | None = None  # a command beside the work that goes on
         self._working: asyncio.Task[Any] | None = None
@@ -223,8 +128,12 @@ class LiveAgent:
     @property
     def is_stopped_next(self) -> bool:
         """Whether a person's Stop is what breaks off the work, and not a reset or the end."""
-        breaking = next((command for command in self.commands if command.interrupts()), None)
-        return breaking is not None and isinstance(breaking.order, Stop)
+        first = next((item for item in self.waiting if interrupts(item.body.command)), None)
+        return first is not None and isinstance(first.body.command, StopCommand)
+
+    @property
+    def has_commands(self) -> bool:
+        return bool(self.waiting) and any(item.kind == "command" for item in self.waiting)
 
     def receive(self, item: Item) -> None:
         """Take an admitted item; one that was seen already changes nothing."""
@@ -248,11 +157,6 @@ class LiveAgent:
             for item in self.waiting
             if item.is_user_input and not item.silent and item.seq <= up_to
         ]
-
-    def refuse(self, error: Exception) -> None:
-        """Tell whoever gave a command that it cannot be carried out now."""
-        while self.commands:
-            self.commands.popleft().settle(error)
 
     def interrupt(self) -> None:
         """Break off the model call or the tools that are running, if any."""

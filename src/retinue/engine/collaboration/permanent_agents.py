@@ -4,14 +4,15 @@ from typing import Annotated, Any
 
 from pydantic import Field
 
+from retinue.agents.command import TerminateCommand
 from retinue.agents.descriptor import PermanentDescriptor
-from retinue.agents.inbox import ItemBody, Sender
+from retinue.agents.inbox import Sender
 from retinue.engine.collaboration.services import CollaborationServices, call_of, new_agent
 from retinue.engine.lineage.peers import contact_of, may_know, reachable
 from retinue.engine.prompting.permanent_directory import Listed, permanent_agents
 from retinue.errors import NotFoundError, RefusedError, UsageError
-from retinue.ids import AgentId, new_agent_id, new_item_id
-from retinue.stores.port import Agent, Effects, NewItem, Post, Redescription
+from retinue.ids import AgentId, new_agent_id
+from retinue.stores.port import Agent, Effects, Post, Redescription, command_item
 from retinue.text import clean_text
 from retinue.tools.function_tool import FunctionTool, tool
 from retinue.tools.port import ToolContext
@@ -101,12 +102,9 @@ def _deleting(services: CollaborationServices) -> FunctionTool[..., Any]:
             raise NotFoundError(f"there is no permanent agent {wanted!r}")
         if found[0].id == ctx.agent_id:
             raise RefusedError("an agent cannot delete itself")
-        body = ItemBody(
-            text=f"deleted by the agent {ctx.agent_id}",
-            sender=Sender(type="agent", id=ctx.agent_id),
-        )
-        now = call.clock.now()
-        item = NewItem(id=new_item_id(), kind="ending", body=body, admitted_at=now)
+        command = TerminateCommand(reason=f"deleted by the agent {ctx.agent_id}")
+        sender = Sender(type="agent", id=ctx.agent_id)
+        item = command_item(command, sender, call.clock.now())
         post = Post(to=AgentId(found[0].id), item=item, owner=ctx.owner)
         call.emit(Effects(posts=(post,)))
         return f'The permanent agent "{found[0].name}" ends; its history stays with its owner.'

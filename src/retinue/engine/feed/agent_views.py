@@ -8,6 +8,7 @@ import msgspec
 
 from retinue.agents.children import ChildEntry
 from retinue.agents.descriptor import SubagentDescriptor
+from retinue.agents.fate import is_final
 from retinue.agents.inbox import Item
 from retinue.agents.state import Suspension
 from retinue.engine.feed.request_views import request_view
@@ -152,6 +153,10 @@ def artifact_event(cursor: int, news: ArtifactNews) -> ArtifactEvent:
     )
 
 
+def _has_ended(change: Change) -> bool:
+    return any(is_final(item.fate) for item in change.items)
+
+
 def events_of(change: Change, is_in_memory: IsInMemory) -> list[CommittedEvent | ResyncEvent]:
     """Give one change as events.
 
@@ -164,6 +169,9 @@ def events_of(change: Change, is_in_memory: IsInMemory) -> list[CommittedEvent |
         return [ResyncEvent(cursor=cursor_of(change.cursor))]
     if change.is_deleted:
         return [AgentDeletedEvent(cursor=cursor_of(change.cursor), agent_id=agent_id)]
+    items = [item for item in change.items if item.kind != "command"]
+    if change.items and not items and not change.records and not _has_ended(change):
+        return []  # a command was admitted; what it does is announced
     numbers = count(change.cursor << _EVENT_BITS)
     if change.artifacts:
         return [artifact_event(next(numbers), news) for news in change.artifacts]
@@ -174,8 +182,7 @@ def events_of(change: Change, is_in_memory: IsInMemory) -> list[CommittedEvent |
         for record in change.records
     ]
     events += [
-        ItemEvent(cursor=next(numbers), agent_id=agent_id, item=item_view(item))
-        for item in change.items
+        ItemEvent(cursor=next(numbers), agent_id=agent_id, item=item_view(item)) for item in items
     ]
     events += [
         RequestEvent(cursor=next(numbers), agent_id=agent_id, request=request_view(request))

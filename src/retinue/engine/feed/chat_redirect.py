@@ -3,8 +3,7 @@
 from collections.abc import Collection
 from dataclasses import dataclass
 
-from retinue.agents.descriptor import UserDescriptor
-from retinue.agents.inbox import Route
+from retinue.agents.descriptor import Route, UserDescriptor
 from retinue.errors import NotFoundError
 from retinue.ids import AgentId, OwnerId
 from retinue.stores.port import Store

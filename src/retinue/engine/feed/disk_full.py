@@ -2,7 +2,7 @@
 
 import asyncio
 import logging
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from retinue.clock import Clock
 from retinue.errors import StoreFullError
@@ -33,11 +33,13 @@ class DiskFullGate:
         self._lost: list[str] = []
         self.is_short = False  # the last write was refused
         self.is_troubled = False  # and none was taken since
+        self.on_refused: Callable[[StoreFullError], None] = lambda _: None
 
     def refused(self, error: StoreFullError) -> None:
         self.is_short = True
         self.is_troubled = True
         self._trouble.tell(error.message)
+        self.on_refused(error)
 
     def took(self) -> None:
         self.is_short = False

@@ -63,7 +63,7 @@ class FastAdmission:
         """Whether nothing comes before this message, and no burst has to be waited for."""
         item = post.item
         is_gathered = bool(item.body.sender.connector and self._limits.gather_seconds)
-        is_busy = live.state.turn or live.waiting or live.commands or live.is_ended
+        is_busy = live.state.turn or live.waiting or live.is_ended
         return not (is_busy or is_gathered or item.silent)
 
     def take(self, agent_id: AgentId) -> Arrival | None:

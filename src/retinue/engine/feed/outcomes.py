@@ -1,11 +1,13 @@
 """What became of an item, and waiting for it."""
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Generator, Sequence
+from contextlib import contextmanager
 from datetime import datetime
 
-from msgspec import Struct
+from msgspec import Struct, structs
 
+from retinue.agents.command import DeleteCommand
 from retinue.agents.fate import is_final
 from retinue.agents.inbox import Item
 from retinue.agents.state import Suspension
@@ -26,11 +28,14 @@ class Outcome(Struct, frozen=True, kw_only=True):
     waits: Sequence[Suspension] = ()  # what its turn waits for
 
 
-class _Ended(Struct, frozen=True):
+class EndedOutcome(Struct, frozen=True):
     """An item that ended, with the record that answers it when that was committed with it."""
 
     item: Item
     reply: AnyRecord | None
+
+
+Waiter = asyncio.Future[EndedOutcome | None]
 
 
 class Outcomes:
@@ -38,7 +43,7 @@ class Outcomes:
 
     def __init__(self, store: Store) -> None:
         self._store = store
-        self._waiters: dict[ItemId, list[asyncio.Future[_Ended | None]]] = {}
+        self._waiters: dict[ItemId, list[Waiter]] = {}
         self._open: dict[ItemId, tuple[OwnerId, Item]] = {}  # admitted by this process, not ended
 
     async def outcome(self, owner: OwnerId, item_id: ItemId, wait_seconds: float) -> Outcome:
@@ -70,24 +75,33 @@ class Outcomes:
             waits=turn.suspended if turn is not None and is_its_own else (),
         )
 
-    async def _ending(self, owner: OwnerId, item: Item, seconds: float) -> _Ended | None:
-        loop = asyncio.get_running_loop()
-        waiter: asyncio.Future[_Ended | None] = loop.create_future()
-        timer = loop.call_later(seconds, _give_up, waiter)
-        waiters = self._waiters.setdefault(item.id, [])
+    async def _ending(self, owner: OwnerId, item: Item, seconds: float) -> EndedOutcome | None:
+        with self.listening(item.id) as waiter:
+            timer = asyncio.get_running_loop().call_later(seconds, _give_up, waiter)
+            try:
+                if item.id not in self._open:
+                    # It may have ended between reading it and listening for it.
+                    current, _ = await self._store.item(owner, item.id)
+                    if is_final(current.fate):
+                        return None
+                return await waiter
+            finally:
+                timer.cancel()
+
+    @contextmanager
+    def listening(self, item_id: ItemId) -> Generator[Waiter]:
+        """Listen for the end of an item, which may still have to be admitted."""
+        waiter: Waiter = asyncio.get_running_loop().create_future()
+        waiters = self._waiters.setdefault(item_id, [])
         waiters.append(waiter)
         try:
-            if item.id not in self._open:
-                # It may have ended between reading it and listening for it.
-                current, _ = await self._store.item(owner, item.id)
-                if is_final(current.fate):
-                    return None
-            return await waiter
+            yield waiter
         finally:
-            timer.cancel()
             waiters.remove(waiter)
             if not waiters:
-                self._waiters.pop(item.id, None)
+                self._waiters.pop(item_id, None)
+            if waiter.done() and not waiter.cancelled():
+                waiter.exception()  # whoever left before does not want to know
 
     # -- what the store tells
 
@@ -101,17 +115,26 @@ class Outcomes:
             reply = next((r for r in change.records if r.seq == item.reply_seq), None)
             for waiter in waiters:
                 if not waiter.done():
-                    waiter.set_result(_Ended(item=item, reply=reply))
+                    waiter.set_result(EndedOutcome(item=item, reply=reply))
 
     def forgotten(self, agent_id: AgentId) -> None:
-        for item in [item for _, item in self._open.values() if item.agent_id == agent_id]:
+        """The agent was deleted with its items; the command that did it has done its work."""
+        gone = [item for _, item in self._open.values() if item.agent_id == agent_id]
+        deletions = [item for item in gone if isinstance(item.body.command, DeleteCommand)]
+        obeyed = min(deletions, key=lambda item: item.seq, default=None)
+        for item in gone:
             del self._open[item.id]
             for waiter in self._waiters.get(item.id, ()):
-                if not waiter.done():
+                if waiter.done():
+                    continue
+                if item is obeyed:
+                    ended = structs.replace(item, fate="answered")
+                    waiter.set_result(EndedOutcome(item=ended, reply=None))
+                else:
                     waiter.set_exception(NotFoundError(f"the agent of {item.id!r} was deleted"))
 
 
-def _give_up(waiter: "asyncio.Future[_Ended | None]") -> None:
+def _give_up(waiter: Waiter) -> None:
     if not waiter.done():
         waiter.set_result(None)
 

@@ -6,11 +6,12 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Protocol
 
+from retinue.agents.command import TerminateCommand
 from retinue.agents.descriptor import Descriptor, parent_of
-from retinue.agents.inbox import ItemBody, Sender
+from retinue.agents.inbox import Sender
 from retinue.errors import NotFoundError
-from retinue.ids import AgentId, OwnerId, new_item_id
-from retinue.stores.port import Agent, NewItem, Post, Store
+from retinue.ids import AgentId, OwnerId
+from retinue.stores.port import Agent, Post, Store, command_item
 
 LARGEST = 200
 """At most so many agents of a tree are shown, those at work before the others."""
@@ -77,9 +78,9 @@ async def tree_of(store: Store, owner: OwnerId, agent_id: AgentId, *, depth: int
 
 
 def ending_of(parent: AgentId, child: Agent, at: datetime) -> Post:
-    """What lets a child end with its parent."""
-    body = ItemBody(text="", sender=Sender(type="agent", id=parent))
-    item = NewItem(id=new_item_id(), kind="ending", body=body, admitted_at=at)
+    """The command that ends a child with its parent."""
+    command = TerminateCommand(reason="its parent was terminated")
+    item = command_item(command, Sender(type="agent", id=parent), at)
     return Post(to=child.id, item=item, owner=child.owner, is_optional=True)
 
 

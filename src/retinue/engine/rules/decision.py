@@ -9,6 +9,7 @@ from typing import Literal
 
 from msgspec import Struct
 
+from retinue.agents.command import SwitchCommand, interrupts, reaches_ended_agents
 from retinue.agents.inbox import Item
 from retinue.agents.state import Handoff, Suspension, Turn
 from retinue.definitions.side import Side
@@ -42,6 +43,7 @@ class TurnView(Struct, frozen=True, kw_only=True):
     """Everything that the decision depends on."""
 
     turn: Turn | None
+    is_ended: bool = False  # it takes no more messages
     waiting: Sequence[Item]  # in order of admission
     open_calls: Sequence[CallPart]
     unwanted: Sequence[ItemId] = ()  # asked of others, and withdrawn
@@ -136,16 +138,16 @@ class Withdraw(Struct, frozen=True, kw_only=True):
     withdrawals: Sequence[Item]
 
 
-class End(Struct, frozen=True, kw_only=True):
-    """End the agent, as its parent did."""
+class Obey(Struct, frozen=True, kw_only=True):
+    """Carry out a command, whatever the agent is doing."""
+
+    command: Item
+
+
+class EndLate(Struct, frozen=True, kw_only=True):
+    """Give what came while the agent ended its fate too."""
 
     items: Sequence[Item]
-
-
-class Switch(Struct, frozen=True, kw_only=True):
-    """Take up that a person comes, leaves or comes back."""
-
-    moves: Sequence[Item]
 
 
 class Register(Struct, frozen=True, kw_only=True):
@@ -218,8 +220,8 @@ Action = (
     | PutOff
     | Discard
     | Withdraw
-    | End
-    | Switch
+    | Obey
+    | EndLate
     | Register
     | Boot
     | Park
@@ -232,9 +234,8 @@ Action = (
 )
 
 
-CONTROLS = frozenset({"withdrawal", "ending"})
-"""Items that are obeyed whatever the agent is doing."""
-_AT_ONCE = CONTROLS | {"status", "boot"}
+_AT_ONCE = frozenset({"command", "withdrawal", "status", "boot"})
+"""Items that are taken up whatever the agent is doing."""
 
 
 def ends_turn(response: AssistantRecord) -> bool:
@@ -245,11 +246,11 @@ def ends_turn(response: AssistantRecord) -> bool:
 def next_action(view: TurnView) -> Action:
     """Say what comes next."""
     if view.waiting and any(item.kind in _AT_ONCE for item in view.waiting):
-        return _obey(view)
-    if view.waiting and not view.open_calls:
-        moves = [item for item in view.waiting if item.kind == "switch"]
-        if moves:
-            return Switch(moves=moves)
+        action = _at_once(view)
+        if action is not None:
+            return action
+    if view.is_ended:
+        return EndLate(items=view.waiting) if view.waiting else Rest()
     if view.unwanted and view.waiting:
         late = [i for i in view.waiting if i.kind == "answer" and i.body.about in view.unwanted]
         if late:
@@ -257,17 +258,43 @@ def next_action(view: TurnView) -> Action:
     return _begin(view) if view.turn is None else _go_on(view, view.turn)
 
 
-def _obey(view: TurnView) -> Action:
-    endings = [item for item in view.waiting if item.kind == "ending"]
-    if endings:
-        return End(items=endings)
+def due_command(view: TurnView) -> Item | None:
+    """The first command that can be carried out now.
+
+    An account of what was said elsewhere must not come between a call and its result. An agent that
+    ended obeys few commands; the others get their fate as late items.
+    """
+    for item in view.waiting:
+        command = item.body.command
+        if command is None or (view.is_ended and not reaches_ended_agents(command)):
+            continue
+        if view.open_calls and isinstance(command, SwitchCommand) and not command.is_return:
+            continue
+        return item
+    return None
+
+
+def breaks_off(item: Item, turn: Turn | None) -> bool:
+    """Whether there is no use in finishing the model call or the tools that are running."""
+    if item.kind == "withdrawal":
+        return turn is not None and list(turn.items) == [item.body.about]
+    return interrupts(item.body.command)
+
+
+def _at_once(view: TurnView) -> Action | None:
+    command = due_command(view)
+    if command is not None:
+        return Obey(command=command)
+    if view.is_ended:
+        return None
     withdrawals = [item for item in view.waiting if item.kind == "withdrawal"]
     if withdrawals:
         return Withdraw(withdrawals=withdrawals)
     updates = [item for item in view.waiting if item.kind == "status"]
     if updates:
         return Register(updates=updates)
-    return Boot(items=[item for item in view.waiting if item.kind == "boot"])
+    news = [item for item in view.waiting if item.kind == "boot"]
+    return Boot(items=news) if news else None
 
 
 def _begin(view: TurnView) -> Action:

@@ -9,10 +9,11 @@ import msgspec
 from retinue.agents.descriptor import (
     Descriptor,
     HeartbeatDescriptor,
+    Route,
     SwarmDescriptor,
     SystemDescriptor,
 )
-from retinue.agents.inbox import ItemBody, Route, Sender
+from retinue.agents.inbox import ItemBody, Sender
 from retinue.errors import UsageError
 from retinue.ids import ItemId, new_item_id
 from retinue.records import (
@@ -69,6 +70,15 @@ def checked_text(text: str, files: Sequence[FileReference], longest: int) -> str
     return text
 
 
+def checked_key(key: str | None) -> str | None:
+    """Clean a dedupe key; an empty or over-long one is refused."""
+    if key is None:
+        return None
+    if not 0 < len(key) <= LONGEST_KEY:
+        raise UsageError(f"a key has 1 to {LONGEST_KEY} characters")
+    return clean_text(key)
+
+
 def new_message(
     text: str,
     *,
@@ -79,8 +89,7 @@ def new_message(
     at: datetime,
     route: Route | None = None,
 ) -> NewItem:
-    if key is not None and not 0 < len(key) <= LONGEST_KEY:
-        raise UsageError(f"a key has 1 to {LONGEST_KEY} characters")
+    key = checked_key(key)
     body = ItemBody(text=text, sender=sender, files=list(files), route=route)
     return NewItem(
         id=new_item_id(),
@@ -88,7 +97,7 @@ def new_message(
         body=body,
         admitted_at=at,
         silent=silent,
-        dedupe_key=clean_text(key) if key is not None else None,
+        dedupe_key=key,
         digest=digest_of(body, silent=silent) if key is not None else "",
     )
 

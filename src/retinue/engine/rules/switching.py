@@ -1,16 +1,25 @@
 """A person goes from one agent to another: what each of them writes, and where replies go then."""
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection
 
 from msgspec import structs
 
+from retinue.agents.command import SwitchCommand
 from retinue.agents.context_line import seen_text
-from retinue.agents.descriptor import UserDescriptor
-from retinue.agents.inbox import Item, ItemBody, ItemKind, Move, Route, Sender, Trail
+from retinue.agents.descriptor import Route, UserDescriptor
+from retinue.agents.inbox import Item, ItemBody, Sender
 from retinue.engine.agent.live_agent import Draft, LiveAgent
 from retinue.ids import AgentId, new_item_id
 from retinue.records import AssistantRecord, NoteRecord, SystemRecord, UserRecord
-from retinue.stores.port import Departure, Effects, FateChange, NewAgent, NewItem, Post
+from retinue.stores.port import (
+    Departure,
+    Effects,
+    FateChange,
+    NewAgent,
+    NewItem,
+    Post,
+    command_item,
+)
 
 WEB = "web"
 """Its people follow by themselves: nothing has to be delivered to another place."""
@@ -29,51 +38,55 @@ def departed(draft: Draft, live: LiveAgent, departure: Departure) -> None:
     note = NoteRecord(code="switched", text=f"Switched to {departure.name}.", agent=target)
     draft.add(note)
     is_return = route is not None and route.agent_id == target
-    move = Move(is_chat=True) if is_return else Move(route=route)
-    _send(draft, _post(draft, live, departure.to, "switch", account_of(live), move=move))
+    switch = SwitchCommand(is_chat=True) if is_return else SwitchCommand(route=route)
+    _send(draft, _switch(draft, live, departure.to, switch, account_of(live)))
     if departure.message:
-        told = _post(draft, live, departure.to, "message", departure.message, trail=departure.trail)
-        _send(draft, told)
+        _send(draft, _first_words(draft, live, departure))
     if route is not None and route.agent_id == live.id:
         draft.state = structs.replace(draft.state, switched_to=target)
     elif route is not None:
         draft.state = structs.replace(draft.state, route=None)
         if not is_return:
-            move = Move(is_chat=True, to=target)
-            post = _post(draft, live, route.agent_id, "switch", "", move=move)
+            switch = SwitchCommand(is_chat=True, to=target)
+            post = _switch(draft, live, route.agent_id, switch)
             _send(draft, structs.replace(post, is_optional=True))
 
 
-def moved(draft: Draft, live: LiveAgent, items: Sequence[Item]) -> None:
-    """The agents that a move concerns: the one that the person comes to, their chat's own."""
-    for item in items:
-        move = item.body.move
-        assert move is not None  # these are moves
-        seq: int | None = None
-        if item.body.text:
-            origin = item.body.sender.id
-            record = SystemRecord(item=item.id, text=item.body.text, origin=origin, silent=True)
-            seq = draft.add(record).seq
-        if move.is_chat:
-            draft.state = structs.replace(draft.state, switched_to=move.to)
-        else:
-            came_from = AgentId(item.body.sender.id) if move.tells is None else None
-            draft.state = structs.replace(draft.state, route=move.route, came_from=came_from)
-        if move.tells is not None:
-            post = _post(draft, live, move.tells, "switch", account_of(live), Move(is_chat=True))
-            _send(draft, structs.replace(post, is_optional=True))
-        draft.fates.append(FateChange(item_id=item.id, fate="answered", reply_seq=seq))
+def switched(draft: Draft, live: LiveAgent, item: Item, switch: SwitchCommand) -> bool:
+    """The agents that a switch concerns: where the person comes from or goes to, their chat's own.
+
+    False when a person wants to come back and nobody answers instead of this agent.
+    """
+    if switch.is_return:
+        return _went_back(draft, live, item, switch.leaving)
+    seq: int | None = None
+    if item.body.text:
+        origin = item.body.sender.id
+        record = SystemRecord(item=item.id, text=item.body.text, origin=origin, silent=True)
+        seq = draft.add(record).seq
+    if switch.is_chat:
+        draft.state = structs.replace(draft.state, switched_to=switch.to)
+    else:
+        came_from = AgentId(item.body.sender.id) if switch.tells is None else None
+        draft.state = structs.replace(draft.state, route=switch.route, came_from=came_from)
+    if switch.tells is not None:
+        back = SwitchCommand(is_chat=True)
+        post = _switch(draft, live, switch.tells, back, account_of(live))
+        _send(draft, structs.replace(post, is_optional=True))
+    draft.fates.append(FateChange(item_id=item.id, fate="answered", reply_seq=seq))
     draft.state = structs.replace(draft.state, updated_at=draft.at)
+    return True
 
 
-def went_back(draft: Draft, live: LiveAgent, leaving: AgentId | None) -> bool:
+def _went_back(draft: Draft, live: LiveAgent, item: Item, leaving: AgentId | None) -> bool:
     """The person's own command; the agent that they leave sends its account after them."""
     away = leaving or draft.state.switched_to
     if away is None:
         return False
     draft.state = structs.replace(draft.state, switched_to=None, updated_at=draft.at)
-    post = _post(draft, live, away, "switch", "", move=Move(tells=live.id))
+    post = _switch(draft, live, away, SwitchCommand(tells=live.id))
     _send(draft, structs.replace(post, is_optional=True))
+    draft.fates.append(FateChange(item_id=item.id, fate="answered"))
     return True
 
 
@@ -136,16 +149,15 @@ def _send(draft: Draft, post: Post) -> None:
     draft.emit(Effects(notices=(post,)))
 
 
-def _post(
-    draft: Draft,
-    live: LiveAgent,
-    to: AgentId | NewAgent,
-    kind: ItemKind,
-    text: str,
-    move: Move | None = None,
-    trail: Trail | None = None,
+def _switch(
+    draft: Draft, live: LiveAgent, to: AgentId | NewAgent, switch: SwitchCommand, text: str = ""
 ) -> Post:
-    sender = Sender(type="agent", id=live.id)
-    body = ItemBody(text=text, sender=sender, move=move, trail=trail)
-    item = NewItem(id=new_item_id(), kind=kind, body=body, admitted_at=draft.at)
+    item = command_item(switch, Sender(type="agent", id=live.id), draft.at, text=text)
     return Post(to=to, item=item, owner=live.owner)
+
+
+def _first_words(draft: Draft, live: LiveAgent, departure: Departure) -> Post:
+    sender = Sender(type="agent", id=live.id)
+    body = ItemBody(text=departure.message, sender=sender, trail=departure.trail)
+    item = NewItem(id=new_item_id(), kind="message", body=body, admitted_at=draft.at)
+    return Post(to=departure.to, item=item, owner=live.owner)

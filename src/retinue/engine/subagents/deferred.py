@@ -7,6 +7,7 @@ from datetime import datetime, timedelta
 import msgspec
 from msgspec import structs
 
+from retinue.agents.command import ProvideCommand
 from retinue.agents.deferral import Deferral, endpoint_of
 from retinue.agents.descriptor import is_foreground
 from retinue.agents.form import Field
@@ -15,7 +16,7 @@ from retinue.agents.state import Turn
 from retinue.definitions.definition import Definition
 from retinue.definitions.prompt import Variable
 from retinue.definitions.subagent_config import SubagentConfig
-from retinue.engine.agent.live_agent import Draft, LiveAgent, Provide
+from retinue.engine.agent.live_agent import Draft, LiveAgent
 from retinue.engine.calls.inherited_variables import inherited, scoped_in
 from retinue.engine.calls.tool_call import CallContext
 from retinue.engine.collaboration.services import CollaborationServices
@@ -91,7 +92,7 @@ class Deferred:
         return missing_names(self._services, agent.owner, target, deferral.required, given)
 
     async def begin(
-        self, draft: Draft, live: LiveAgent, prompt_config: PromptConfig, order: Provide
+        self, draft: Draft, live: LiveAgent, prompt_config: PromptConfig, order: ProvideCommand
     ) -> None:
         """Write the child down as its creation was asked for; whoever comes second finds nothing.
 

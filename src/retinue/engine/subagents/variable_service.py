@@ -5,13 +5,13 @@ from datetime import datetime
 
 from msgspec import Struct, structs
 
+from retinue.agents.command import AgentPatch, Command, PatchCommand, ProvideCommand
 from retinue.agents.deferral import Deferral
 from retinue.agents.request import why_settled
 from retinue.clock import Clock
 from retinue.definitions.catalog import Catalog
 from retinue.definitions.definition import Definition
 from retinue.definitions.prompt import Variable
-from retinue.engine.agent.live_agent import AgentPatch, Change, Order, Provide
 from retinue.engine.prompting.reload import Reload
 from retinue.engine.subagents.deferred import Deferred, open_deferral
 from retinue.engine.variables.required import Gates, all_variables, scoped_variables
@@ -21,7 +21,7 @@ from retinue.ids import AgentId, OwnerId, RequestId
 from retinue.stores.port import Agent, Store
 from retinue.tools.port import Toolbox
 
-GiveOrder = Callable[[OwnerId, AgentId, Order], Awaitable[bool]]
+GiveCommand = Callable[[OwnerId, AgentId, Command], Awaitable[bool]]
 
 
 class VariableView(Struct, frozen=True, kw_only=True, rename="camel"):
@@ -61,14 +61,14 @@ class VariableService:
         catalog: Catalog,
         toolbox: Toolbox,
         reload: Reload,
-        order: GiveOrder,
+        command: GiveCommand,
     ) -> None:
         self._environment = environment
         self._store = store
         self._catalog = catalog
         self._toolbox = toolbox
         self._reload = reload
-        self._order = order
+        self._command = command
         self._deferred = deferred
         self._clock = clock
 
@@ -174,7 +174,8 @@ class VariableService:
                 details={"missing": missing, "required": deferral.required},
             )
         sealed = self._environment.sealed_for(deferral.child, given)
-        await self._order(owner, parent, Provide(request_id=request_id, env=sealed, by=by))
+        command = ProvideCommand(request_id=request_id, env=sealed, by=by)
+        await self._command(owner, parent, command)
         return deferral.child
 
     async def _waiting(
@@ -193,7 +194,8 @@ class VariableService:
         given = {name: value for name, value in values.items() if value is not None}
         sealed: dict[str, str | None] = dict.fromkeys(values)
         sealed |= self._environment.sealed_for(agent.id, given)
-        await self._order(agent.owner, agent.id, Change(patch=AgentPatch(env=sealed)))
+        command = PatchCommand(patch=AgentPatch(env=sealed))
+        await self._command(agent.owner, agent.id, command)
         for child in await self._store.children(agent.owner, agent.id):
             if child.lifecycle == "active":
                 scoped = await self._scoped(child)

@@ -4,11 +4,12 @@ import asyncio
 from collections.abc import Awaitable, Coroutine, Mapping
 from typing import Any, TypeVar
 
+from retinue.agents.command import interrupts
+from retinue.agents.inbox import Item
 from retinue.clock import Clock
 from retinue.engine.agent.live_agent import Draft, LiveAgent
 from retinue.engine.feed.disk_full import DiskFullGate
 from retinue.engine.feed.outbox import Outbox
-from retinue.engine.rules.decision import CONTROLS
 from retinue.engine.turn.child_registry import follow_children
 from retinue.engine.turn.completion_notices import Reporter
 from retinue.engine.writes import turn as turn_writes
@@ -54,10 +55,7 @@ class Committer:
         await self.commit(live, draft, "fail")
 
     async def commit(self, live: LiveAgent, draft: Draft, name: str = "state") -> None:
-        """Commit, waiting as long as the disk has no room: what was done must not be done again.
-
-        Commands that come meanwhile are refused: they could not be written down either.
-        """
+        """Commit, waiting as long as the disk has no room: what was done must not be done again."""
         if draft.fates and live.has_listeners:
             await self._finish(live, draft)
         commit = live.commit_of(draft)
@@ -65,8 +63,7 @@ class Committer:
             try:
                 await self._put(live, draft, commit, name)
                 return
-            except StoreFullError as error:
-                live.refuse(error)
+            except StoreFullError:
                 if self.is_stopping:
                     self.disk.lose(live.id, draft.records)
                     raise
@@ -115,9 +112,9 @@ class Committer:
         if draft.effects.deliveries:
             self._outbox.nudge()
 
-    async def wait_for_room(self, live: LiveAgent) -> None:
-        """Begin nothing while nothing can be stored, until a command or the end comes."""
-        while self.disk.is_short and not live.commands and not self.is_stopping:
+    async def wait_for_room(self) -> None:
+        """Begin nothing while nothing can be stored, until the process ends."""
+        while self.disk.is_short and not self.is_stopping:
             try:
                 await self.disk.check()
             except StoreFullError:
@@ -127,11 +124,7 @@ class Committer:
         self, live: LiveAgent, work: Awaitable[ResultT], *, is_tool: bool = False
     ) -> ResultT:
         """Await something that a command or the end of the process may break off."""
-        if (
-            self.is_stopping
-            or (live.commands and any(command.interrupts() for command in live.commands))
-            or (live.waiting and any(item.kind in CONTROLS for item in live.waiting))
-        ):
+        if self.is_stopping or (live.waiting and any(_breaks_off(item) for item in live.waiting)):
             _abandon(work)  # the command came before there was anything to break off
             raise Interrupted
         task = asyncio.current_task()
@@ -151,6 +144,11 @@ class Committer:
         finally:
             if live.aside is not None:  # no two commits of one agent at a time
                 await asyncio.wait({live.aside})
+
+
+def _breaks_off(item: Item) -> bool:
+    """Whether the item has to be taken up before anything else begins."""
+    return item.kind == "withdrawal" or interrupts(item.body.command)
 
 
 def _abandon(work: Awaitable[object]) -> None:

@@ -21,7 +21,7 @@ from retinue.ids import AgentId, new_item_id
 from retinue.records import AnyRecord, AssistantRecord, ThinkingPart, ToolRecord
 from retinue.stores.port import FateChange, NewItem, Post, Store
 
-_UNREPORTED = frozenset({"answer", "withdrawal", "ending", "switch", "status"})
+_UNREPORTED = frozenset({"answer", "withdrawal", "command", "status"})
 
 
 class Reporter:

@@ -18,6 +18,7 @@ from retinue.engine.turn.committing import Committer
 from retinue.engine.writes import turn as turn_writes
 from retinue.errors import RetinueError
 from retinue.records import SummaryRecord, TextPart
+from retinue.stores.port import FateChange
 
 logger = logging.getLogger(__name__)
 
@@ -64,7 +65,10 @@ class ContextWindow:
             case _:
                 return False
 
-    async def compact(self, live: LiveAgent, reason: Summing) -> bool:
+    async def compact(
+        self, live: LiveAgent, reason: Summing, command: FateChange | None = None
+    ) -> bool:
+        """Sum up; the fate of the command that asked for it is committed with the summary."""
         records = live.history.records
         keep_from = self._kept_from(live, reason)
         if keep_from is None:
@@ -97,6 +101,7 @@ class ContextWindow:
             tokens_before=before,
         )
         turn_writes.summarised(draft, summary)
+        draft.fates += [command] if command is not None else []
         commit = self._committer.commit_now if reason == "command" else self._committer.commit
         await commit(live, draft, "summary")
         return True

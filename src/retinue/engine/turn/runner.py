@@ -2,30 +2,18 @@
 
 import logging
 from collections.abc import Sequence
+from contextlib import suppress
 from typing import assert_never
 
 from msgspec import structs
 
 from retinue.agents.inbox import Item
 from retinue.clock import Clock
-from retinue.engine.agent.live_agent import (
-    Change,
-    Command,
-    CompactNow,
-    Delete,
-    Draft,
-    LiveAgent,
-    Provide,
-    Reset,
-    Stop,
-    SwitchBack,
-    Terminate,
-)
+from retinue.engine.agent.live_agent import Draft, LiveAgent
 from retinue.engine.feed.disk_full import DiskFullGate
 from retinue.engine.feed.fast_admission import Arrival, FastAdmission, arriving_item
 from retinue.engine.hooks import Hooks
 from retinue.engine.prompting.step_setup import StepSetup
-from retinue.engine.rules import switching
 from retinue.engine.rules.decision import (
     Action,
     Answered,
@@ -34,12 +22,13 @@ from retinue.engine.rules.decision import (
     Compact,
     Discard,
     Drain,
-    End,
+    EndLate,
     EndRun,
     Failed,
     Gather,
     HandOver,
     NoteSilent,
+    Obey,
     Park,
     Prune,
     PutOff,
@@ -48,16 +37,16 @@ from retinue.engine.rules.decision import (
     Rest,
     RunTools,
     Settle,
-    Switch,
     SwitchSides,
     TimeOut,
     TurnView,
     Wait,
     Withdraw,
+    due_command,
     next_action,
     runnable_calls,
 )
-from retinue.engine.subagents.deferred import Deferred
+from retinue.engine.turn.command_runner import CommandRunner
 from retinue.engine.turn.committing import Committer, Interrupted
 from retinue.engine.turn.context_window import ContextWindow
 from retinue.engine.turn.model_call import ModelCalls
@@ -68,13 +57,11 @@ from retinue.engine.writes import suspension, termination
 from retinue.engine.writes import turn as turn_writes
 from retinue.errors import (
     BusyError,
-    ConflictError,
     FencedError,
     RetinueError,
     StoreError,
-    TerminatedError,
+    StoreFullError,
 )
-from retinue.stores.port import Store
 from retinue.tools.port import FileTrees
 
 logger = logging.getLogger(__name__)
@@ -91,7 +78,7 @@ Written = (
     | Remind
     | Discard
     | Withdraw
-    | Switch
+    | EndLate
     | Answered
 )
 
@@ -102,7 +89,6 @@ class Runner:
     def __init__(  # noqa: PLR0913  its parts, all by name
         self,
         *,
-        store: Store,
         clock: Clock,
         committer: Committer,
         setup: StepSetup,
@@ -112,11 +98,10 @@ class Runner:
         trees: FileTrees,
         fast_admission: FastAdmission,
         hooks: Hooks,
-        deferred: Deferred,
+        commands: CommandRunner,
     ) -> None:
         self._fast_admission = fast_admission
         self._hooks = hooks
-        self._store = store
         self._clock = clock
         self._committer = committer
         self.setup = setup
@@ -124,7 +109,7 @@ class Runner:
         self._caller = caller
         self._tools = tools
         self._trees = trees
-        self._deferred = deferred
+        self.commands = commands
 
     @property
     def is_stopping(self) -> bool:
@@ -144,8 +129,8 @@ class Runner:
 
     async def obey(self, live: LiveAgent) -> None:
         """Carry out the commands that wait."""
-        while live.commands:
-            await self._obey(live, live.commands.popleft())
+        while not live.is_deleted and (command := due_command(self._view(live))) is not None:
+            await self.commands.obey(live, command)
 
     async def run(self, live: LiveAgent) -> float | None:
         """Work until the agent rests; gives the seconds after which to wake it again, if any."""
@@ -206,12 +191,7 @@ class Runner:
     async def _work(self, live: LiveAgent) -> float | None:
         while not self._committer.is_stopping:
             try:
-                if live.commands:
-                    await self.obey(live)
-                    if live.is_deleted:
-                        return None
-                if live.is_ended:
-                    await self._clear(live)
+                if live.is_deleted:
                     return None
                 if live.hook_effects:
                     await self._committer.commit(live, self._committer.draft(live))
@@ -225,7 +205,7 @@ class Runner:
                             None if until is None else turn_writes.due_in(until, self._clock.now())
                         )
                     case _ if self._committer.disk.is_short:
-                        await self._committer.wait_for_room(live)
+                        await self._committer.wait_for_room()
                     case _:
                         await self._perform(live, action)
             except Interrupted:
@@ -265,6 +245,7 @@ class Runner:
         pressure = self.setup.pressure(live)
         return TurnView(
             turn=turn,
+            is_ended=live.is_ended,
             waiting=live.waiting,
             open_calls=open_calls,
             unwanted=state.unwanted,
@@ -292,10 +273,9 @@ class Runner:
                 await self._room.compact(live, action.reason)
             case Prune():
                 await self._room.prune(live, action.reason)
-            case End():
-                told = action.items[0].body.text or "its parent was terminated"
-                draft = await self._ended(live, told)
-                await self._committer.commit(live, draft, "end")
+            case Obey():
+                with suppress(StoreFullError):  # it waits for room, like everything else
+                    await self.commands.obey(live, action.command)
             case EndRun():
                 await self._end_run(live, action)
             case Failed():
@@ -359,9 +339,9 @@ class Runner:
             case Withdraw():
                 name = "withdraw"
                 termination.withdrawn(draft, live, action.withdrawals)
-            case Switch():
-                name = "switch"
-                switching.moved(draft, live, action.moves)
+            case EndLate():
+                name = "end"
+                termination.came_late(draft, action.items)
             case Answered():
                 name = "answer"
                 turn_writes.answered(draft, live, action.by, self._committer.connectors)
@@ -404,103 +384,3 @@ class Runner:
         draft = self._committer.draft(live)
         side_writes.run_ended(draft, live, action, files, self._committer.connectors)
         await self._committer.commit(live, draft, "run")
-
-    async def _delete(self, live: LiveAgent) -> None:
-        try:
-            await self._store.delete(live.owner, live.id)
-        except ConflictError:  # somebody asked it for something at the last moment
-            draft = await self._ended(live, "it was deleted")
-            await self._committer.commit_now(live, draft, "end")
-            await self._clear(live)
-            await self._store.delete(live.owner, live.id)
-        live.is_deleted = True
-
-    async def _concerns_others(self, live: LiveAgent) -> bool:
-        turn = live.state.turn
-        if live.has_listeners or (turn is not None and turn.suspended):
-            return True
-        return bool(await self._store.children(live.owner, live.id))
-
-    async def _ended(self, live: LiveAgent, reason: str) -> Draft:
-        children = await self._store.children(live.owner, live.id)
-        draft = self._committer.draft(live)
-        termination.ended(draft, live, reason, children)
-        return draft
-
-    async def _clear(self, live: LiveAgent) -> None:
-        """Give what came while the agent ended its fate too."""
-        if live.waiting:
-            draft = self._committer.draft(live)
-            termination.came_late(draft, live)
-            await self._committer.commit_now(live, draft, "end")
-
-    async def obey_aside(self, live: LiveAgent, command: Command) -> None:
-        """Carry out a command while the agent's own task waits for a model or a tool."""
-        try:
-            await self._obey(live, command)
-        finally:
-            live.aside = None
-
-    async def _obey(self, live: LiveAgent, command: Command) -> None:
-        try:
-            result = await self._carry_out(live, command)
-        except Interrupted:
-            command.settle(False)
-        except Exception as error:  # noqa: BLE001  whoever gave the command is told
-            command.settle(error)
-        else:
-            command.settle(result)
-
-    async def _reset(self, live: LiveAgent, order: Reset) -> None:
-        if not turn_writes.is_reset(live):
-            draft = self._committer.draft(live)
-            turn_writes.was_reset(draft, live, order)
-            await self._committer.commit_now(live, draft, "reset")
-
-    async def _adjust(self, live: LiveAgent, draft: Draft, order: Change | Provide) -> None:
-        if isinstance(order, Change):
-            turn_writes.patched(draft, order.patch)
-            await self._committer.commit_now(live, draft, "patch")
-        else:
-            if self.setup.is_stale:
-                await self.setup.refresh()
-            config = self.setup.config(live)
-            await self._deferred.begin(draft, live, config, order)
-            if config.hooks is not None:
-                await self._hooks.born(live, config.hooks, draft.effects)
-            await self._committer.commit_now(live, draft, "provide")
-
-    async def _carry_out(self, live: LiveAgent, command: Command) -> bool:
-        order = command.order
-        if live.is_ended and not isinstance(order, Change | Delete):
-            raise TerminatedError(f"the agent {live.id!r} has ended")
-        draft = self._committer.draft(live)
-        match order:
-            case Stop():
-                gathered = [] if live.state.turn else live.spoken(order.up_to)
-                if live.state.turn is None and not gathered:
-                    return False
-                turn_writes.stopped(draft, live, gathered)
-                await self._committer.commit_now(live, draft, "stop")
-            case Reset():
-                await self._reset(live, order)
-            case Change() | Provide():
-                await self._adjust(live, draft, order)
-            case SwitchBack():
-                if not switching.went_back(draft, live, order.leaving):
-                    return False
-                await self._committer.commit_now(live, draft, "switch")
-            case CompactNow():
-                return await self._room.compact(live, "command")
-            case Terminate():
-                draft = await self._ended(live, order.reason)
-                await self._committer.commit_now(live, draft, "end")
-            case Delete():
-                if not live.is_ended and await self._concerns_others(live):
-                    draft = await self._ended(live, "it was deleted")
-                    await self._committer.commit_now(live, draft, "end")
-                    await self._clear(live)
-                await self._delete(live)
-            case _:
-                assert_never(order)
-        return True

@@ -82,7 +82,7 @@ class ToolBatches:
                     return
                 await self._commit_result(live, config, call, result)
                 live.is_in_doubt = False
-                if live.commands or self._committer.is_stopping or _holds(result):
+                if live.has_commands or self._committer.is_stopping or _holds(result):
                     return
         if len(allowed) < len(action.calls):
             await self._skip(live, action.calls[len(allowed) :])

@@ -4,11 +4,13 @@ from collections.abc import Iterable, Sequence
 
 from msgspec import structs
 
+from retinue.agents.command import TerminateCommand, reaches_ended_agents
 from retinue.agents.fate import WITHDRAWN
 from retinue.agents.inbox import Item
 from retinue.engine.agent.live_agent import Draft, LiveAgent
 from retinue.engine.lineage.family_tree import ending_of
 from retinue.engine.writes.turn import close_calls
+from retinue.errors import TerminatedError
 from retinue.ids import ItemId
 from retinue.records import NoteRecord
 from retinue.stores.port import Agent, AuditLine, Effects, FateChange
@@ -50,13 +52,7 @@ def ended(draft: Draft, live: LiveAgent, reason: str, children: Iterable[Agent])
     running = turn.items if turn else ()
     draft.fates += [_cancelled(item, "terminated", note.seq) for item in running]
     settled = {change.item_id for change in draft.fates}
-    for item in live.waiting:
-        if item.id in settled:
-            continue
-        if item.kind == "ending":
-            draft.fates.append(FateChange(item_id=item.id, fate="answered"))
-        else:
-            draft.fates.append(_cancelled(item.id, "terminated"))
+    came_late(draft, [item for item in live.waiting if item.id not in settled])
     living = [child for child in children if child.lifecycle == "active"]
     draft.emit(
         Effects(
@@ -69,9 +65,19 @@ def ended(draft: Draft, live: LiveAgent, reason: str, children: Iterable[Agent])
     draft.state = structs.replace(draft.state, turn=None, deferred=[], updated_at=draft.at)
 
 
-def came_late(draft: Draft, live: LiveAgent) -> None:
-    """What was admitted while the agent ended ends with it."""
-    draft.fates += [_cancelled(item.id, "terminated") for item in live.waiting]
+def came_late(draft: Draft, items: Iterable[Item]) -> None:
+    """What was admitted while the agent ended ends with it; a few commands still apply."""
+    for item in items:
+        command = item.body.command
+        if isinstance(command, TerminateCommand):
+            draft.fates.append(FateChange(item_id=item.id, fate="answered"))
+        elif command is None:
+            draft.fates.append(_cancelled(item.id, "terminated"))
+        elif not reaches_ended_agents(command):
+            reason = "the agent ended"
+            code = TerminatedError.code
+            fate = FateChange(item_id=item.id, fate="refused", reason=reason, code=code)
+            draft.fates.append(fate)
 
 
 def _cancelled(item: ItemId, reason: str, seq: int | None = None) -> FateChange:

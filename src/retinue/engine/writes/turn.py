@@ -7,10 +7,11 @@ from typing import Any
 
 from msgspec import UNSET, structs
 
+from retinue.agents.command import AgentPatch
 from retinue.agents.context_line import without_context_line
 from retinue.agents.inbox import Item, Trail
 from retinue.agents.state import AgentState, TokenSnapshot, Turn
-from retinue.engine.agent.live_agent import AgentPatch, Draft, LiveAgent, Reset
+from retinue.engine.agent.live_agent import Draft, LiveAgent
 from retinue.engine.calls.tool_call import UNKNOWN_AT_THE_END, CallResult, closing
 from retinue.engine.prompting.prompt_config import PromptConfig
 from retinue.engine.rules.retrying import TryAgain
@@ -299,6 +300,15 @@ def failed(
     deliver(draft, live, text, seq, connectors)
 
 
+def is_stopped_by(live: LiveAgent, command: Item) -> bool:
+    """Whether a turn is running that does not consist of later messages alone."""
+    turn = live.state.turn
+    if turn is None:
+        return False
+    items = [live.running[item] for item in turn.items if item in live.running]
+    return not items or any(item.seq < command.seq for item in items)
+
+
 def stopped(draft: Draft, live: LiveAgent, gathered: Sequence[Item]) -> None:
     """A person ended the turn: what it said so far stays, and so does the queue.
 
@@ -324,16 +334,17 @@ def is_reset(live: LiveAgent) -> bool:
     """Whether nothing has come or happened since the last marker, so that another says nothing."""
     records = live.history.records
     is_marked = bool(records) and isinstance(records[-1], ResetRecord)
-    return is_marked and live.state.turn is None and not live.waiting
+    has_messages = any(item.kind != "command" for item in live.waiting)
+    return is_marked and live.state.turn is None and not has_messages
 
 
-def was_reset(draft: Draft, live: LiveAgent, order: Reset) -> None:
-    """The marker; the running turn and what people had queued before it end as cancelled."""
+def was_reset(draft: Draft, live: LiveAgent, command: Item, reason: str) -> None:
+    """The marker; the running turn and what people queued before the command are cancelled."""
     turn = draft.state.turn
     if turn is not None:
         close_calls(draft, live, "cancelled", "The conversation was reset.")
-    seq = draft.add(ResetRecord(reason=order.reason)).seq
-    dropped = [item.id for item in live.waiting if item.is_user_input and item.seq <= order.up_to]
+    seq = draft.add(ResetRecord(reason=reason)).seq
+    dropped = [item.id for item in live.waiting if item.is_user_input and item.seq < command.seq]
     draft.fates += [
         FateChange(item_id=item, fate="cancelled", reason="reset")
         for item in [*(turn.items if turn else ()), *dropped]
@@ -343,7 +354,7 @@ def was_reset(draft: Draft, live: LiveAgent, order: Reset) -> None:
     )
     draft.void_all("the conversation was reset")
     draft.context_from = seq
-    draft.emit(Effects(audit=(AuditLine(action="reset", detail={"reason": order.reason}),)))
+    draft.emit(Effects(audit=(AuditLine(action="reset", detail={"reason": reason}),)))
     draft.state = structs.replace(
         draft.state,
         turn=None,

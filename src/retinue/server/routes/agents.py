@@ -7,6 +7,7 @@ import msgspec
 from msgspec import UNSET
 from starlette.responses import Response
 
+from retinue.agents.command import AgentPatch
 from retinue.agents.descriptor import (
     Descriptor,
     HeartbeatDescriptor,
@@ -14,7 +15,7 @@ from retinue.agents.descriptor import (
     SystemDescriptor,
     UserDescriptor,
 )
-from retinue.engine.engine import AgentPatch, Engine
+from retinue.engine.engine import Engine
 from retinue.engine.lineage.family_tree import Branch, ancestors_of, tree_of
 from retinue.errors import UsageError
 from retinue.server.descriptor_wire import (
@@ -44,6 +45,7 @@ from retinue.server.wire import (
     AgentTree,
     Attributes,
     CommandAnswer,
+    CommandQuery,
     Nothing,
     ResetOrder,
     SwitchBackOrder,
@@ -179,7 +181,11 @@ async def tree(call: RouteCall[TreeQuery, Nothing]) -> Response:
     )
 
 
-async def change(call: RouteCall[Nothing, AgentChanges]) -> Response:
+Bare = RouteCall[CommandQuery, Nothing]
+"""A command that needs no words."""
+
+
+async def change(call: RouteCall[CommandQuery, AgentChanges]) -> Response:
     body = call.body
     if isinstance(body.model, str):
         await call.engine.models.get(body.model)
@@ -189,37 +195,43 @@ async def change(call: RouteCall[Nothing, AgentChanges]) -> Response:
         attributes=UNSET if body.attributes is UNSET else _checked_attributes(body.attributes),
         model=body.model,
     )
-    changed = await call.engine.update(call.owner, call.agent_id, patch)
+    changed = await call.engine.update(call.owner, call.agent_id, patch, key=call.query.key)
     return answer(agent_detail(call.engine, changed))
 
 
-async def delete(call: Plain) -> Response:
-    await call.engine.delete(call.owner, call.agent_id)
+async def delete(call: Bare) -> Response:
+    await call.engine.delete(call.owner, call.agent_id, key=call.query.key)
     return no_content()
 
 
-async def reset(call: RouteCall[Nothing, ResetOrder]) -> Response:
-    await call.engine.reset(call.owner, call.agent_id, reason=call.body.reason)
+async def reset(call: RouteCall[CommandQuery, ResetOrder]) -> Response:
+    key = call.query.key
+    await call.engine.reset(call.owner, call.agent_id, reason=call.body.reason, key=key)
     return answer(CommandAnswer(applied=True))
 
 
-async def terminate(call: RouteCall[Nothing, TerminateOrder]) -> Response:
+async def terminate(call: RouteCall[CommandQuery, TerminateOrder]) -> Response:
     reason = " ".join(call.body.reason.split()) or "by its owner"
-    ended = await call.engine.terminate(call.owner, call.agent_id, reason=reason)
+    key = call.query.key
+    ended = await call.engine.terminate(call.owner, call.agent_id, reason=reason, key=key)
     return answer(TerminateAnswer(applied=bool(ended), ended=list(ended)))
 
 
-async def stop(call: Plain) -> Response:
-    return answer(CommandAnswer(applied=await call.engine.interrupt(call.owner, call.agent_id)))
+async def stop(call: Bare) -> Response:
+    applied = await call.engine.interrupt(call.owner, call.agent_id, key=call.query.key)
+    return answer(CommandAnswer(applied=applied))
 
 
-async def compact(call: Plain) -> Response:
-    return answer(CommandAnswer(applied=await call.engine.compact(call.owner, call.agent_id)))
+async def compact(call: Bare) -> Response:
+    applied = await call.engine.compact(call.owner, call.agent_id, key=call.query.key)
+    return answer(CommandAnswer(applied=applied))
 
 
-async def switch_back(call: RouteCall[Nothing, SwitchBackOrder]) -> Response:
+async def switch_back(call: RouteCall[CommandQuery, SwitchBackOrder]) -> Response:
     leaving = None if call.body.leaving is None else known_agent_id(call.body.leaving)
-    applied = await call.engine.switch_back(call.owner, call.agent_id, leaving=leaving)
+    applied = await call.engine.switch_back(
+        call.owner, call.agent_id, leaving=leaving, key=call.query.key
+    )
     return answer(CommandAnswer(applied=applied))
 
 
@@ -287,76 +299,76 @@ ENDPOINTS: list[AnyEndpoint] = [
         path=_AGENT,
         summary="Rename or pin an agent, set its attributes or its model",
         run=change,
-        query=Nothing,
+        query=CommandQuery,
         body=AgentChanges,
         takes="json",
         answer=AgentDetail,
-        refuses=(404, 410),
+        refuses=(404, 409, 410, 507),
     ),
     Endpoint(
         method="DELETE",
         path=_AGENT,
         summary="Delete an agent with its history and files",
         run=delete,
-        query=Nothing,
+        query=CommandQuery,
         body=Nothing,
         status=204,
-        refuses=(404,),
+        refuses=(404, 409, 507),
     ),
     Endpoint(
         method="POST",
         path=f"{_AGENT}/reset",
         summary="Begin the context anew; the history stays",
         run=reset,
-        query=Nothing,
+        query=CommandQuery,
         body=ResetOrder,
         takes="optional json",
         answer=CommandAnswer,
-        refuses=(404, 410),
+        refuses=(404, 409, 410, 507),
     ),
     Endpoint(
         method="POST",
         path=f"{_AGENT}/stop",
         summary="Stop the turn that is going on; the queue stays",
         run=stop,
-        query=Nothing,
+        query=CommandQuery,
         body=Nothing,
         takes="optional json",
         answer=CommandAnswer,
-        refuses=(404, 410),
+        refuses=(404, 409, 410, 507),
     ),
     Endpoint(
         method="POST",
         path=f"{_AGENT}/compact",
         summary="Sum up the older part of the context",
         run=compact,
-        query=Nothing,
+        query=CommandQuery,
         body=Nothing,
         takes="optional json",
         answer=CommandAnswer,
-        refuses=(404, 410, 502),
+        refuses=(404, 409, 410, 502, 507),
     ),
     Endpoint(
         method="POST",
         path=f"{_AGENT}/switch-back",
         summary="Go back to an agent that switched you, with an account of what was said",
         run=switch_back,
-        query=Nothing,
+        query=CommandQuery,
         body=SwitchBackOrder,
         takes="optional json",
         answer=CommandAnswer,
-        refuses=(404, 410),
+        refuses=(404, 409, 410, 507),
     ),
     Endpoint(
         method="POST",
         path=f"{_AGENT}/terminate",
         summary="End an agent and its children for good; the history stays",
         run=terminate,
-        query=Nothing,
+        query=CommandQuery,
         body=TerminateOrder,
         takes="optional json",
         answer=TerminateAnswer,
-        refuses=(404,),
+        refuses=(404, 409, 507),
     ),
     Endpoint(
         method="GET",

@@ -155,7 +155,8 @@ async def _gone(request: Request) -> None:
 
 async def list_open(call: Plain) -> Response:
     """List what has no final fate yet, with the places in the queue."""
-    items = await call.engine.store.open_items(call.owner, call.agent_id)
+    open_items = await call.engine.store.open_items(call.owner, call.agent_id)
+    items = [item for item in open_items if item.kind != "command"]
     before = 0
     messages: list[MessageAnswer] = []
     for item in items:

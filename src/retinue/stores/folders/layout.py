@@ -9,6 +9,7 @@ agents/<id>/files/             its own files
 
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import msgspec
 from msgspec import Struct
@@ -142,11 +143,12 @@ def parse_folder(descriptor: bytes, state: bytes, history: bytes, folder: Path) 
     try:
         envelope = _envelopes.decode(state)
         decode_state(state)
-        inbox = msgspec.json.decode(envelope.inbox, type=list[HeldItem])
+        open_items = _with_commands(bytes(envelope.inbox))
+        inbox = msgspec.json.decode(open_items, type=list[HeldItem])
         ended = msgspec.json.decode(envelope.ended, type=list[EndedItem])
         msgspec.json.decode(envelope.outbox, type=list[NewDelivery])
         msgspec.json.decode(envelope.requests, type=list[Request])
-    except (msgspec.MsgspecError, UnicodeDecodeError) as error:
+    except (msgspec.MsgspecError, UnicodeDecodeError, LookupError, TypeError) as error:
         raise _unreadable(folder / STATE, error) from error
     whole = history[: history.rfind(b"\n") + 1]  # a torn last line is left out
     # Lines that the state does not know of yet: its inbox still has what they tell.
@@ -167,12 +169,30 @@ def parse_folder(descriptor: bytes, state: bytes, history: bytes, folder: Path) 
             max((item.seq for item in ended), default=0),
         ),
         history=whole,
-        inbox=bytes(envelope.inbox),
+        inbox=open_items,
         ended=bytes(envelope.ended),
         outbox=bytes(envelope.outbox),
         requests=bytes(envelope.requests),
         settled=envelope.settled,
     )
+
+
+def _with_commands(inbox: bytes) -> bytes:
+    """Read endings and switches, as earlier versions stored them, as the commands they are now."""
+    if b'"ending"' not in inbox and b'"switch"' not in inbox:
+        return inbox
+    held: list[dict[str, Any]] = msgspec.json.decode(inbox)
+    for item in [one["item"] for one in held]:
+        body = item["body"]
+        if item["kind"] == "ending":
+            reason = body.get("text") or "its parent was terminated"
+            body["command"] = {"type": "terminate", "reason": reason}
+        elif item["kind"] == "switch":
+            body["command"] = {"type": "switch", **body.pop("move", {})}
+        else:
+            continue
+        item |= {"kind": "command", "silent": True}
+    return _encode(held)
 
 
 def check_history(history: bytes, path: Path) -> int:

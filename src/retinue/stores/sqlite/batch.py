@@ -100,6 +100,7 @@ class Batch:
                 owner,
                 dedupe_key,
                 digest,
+                item.code,
                 *self.bodies.add(body),
             )
         )

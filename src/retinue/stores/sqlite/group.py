@@ -443,6 +443,7 @@ class Group:
             held.item,
             fate=change.fate,
             reason=reason,
+            code=change.code,
             reply_seq=change.reply_seq,
             ended_at=ended_at,
         )
@@ -452,7 +453,7 @@ class Group:
         else:
             del entry.open[change.item_id]
         ended = None if ended_at is None else microseconds(ended_at)
-        row = (held.number, change.fate, reason, change.reply_seq, ended)
+        row = (held.number, change.fate, reason, change.reply_seq, ended, change.code)
         self.batch.fates[held.number] = row
         draft.items.append(item)
         draft.numbers.append(held.number)

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Sequence
 
+from retinue.agents.command import reaches_ended_agents
 from retinue.agents.descriptor import identity_of
 from retinue.agents.fate import is_final
 from retinue.agents.inbox import Item
@@ -136,7 +137,8 @@ class Checks:
                     )
                 return
             keys[post.owner, key] = (target, item.digest)
-        if entry is not None and entry.lifecycle != "active":
+        is_taken = reaches_ended_agents(item.body.command)
+        if entry is not None and entry.lifecycle != "active" and not is_taken:
             raise TerminatedError(f"the agent {entry.id!r} ended and takes no more messages")
 
     def first_in_line(self, entry: CachedAgent, post: Post) -> None:

@@ -146,7 +146,7 @@ def read_item(connection: sqlite3.Connection, owner: OwnerId, item_id: ItemId) -
     row = connection.execute(READING["item"], (item_id, owner)).fetchone()
     if row is None:
         raise NotFoundError(f"there is no message {item_id!r}")
-    return item_of(row), row[12]
+    return item_of(row), row[13]
 
 
 def read_children(connection: sqlite3.Connection, owner: OwnerId, agent_id: AgentId) -> list[Agent]:

@@ -1,12 +1,13 @@
 """A whole agent taken apart, ready to be put into the database."""
 
 from collections.abc import Iterator, Sequence
+from typing import cast
 
 import msgspec
 from msgspec import Struct
 
 from retinue.agents.descriptor import decode_descriptor, identity_of
-from retinue.agents.inbox import Item, ItemBody, Sender
+from retinue.agents.inbox import Item, ItemBody, ItemKind, Sender
 from retinue.agents.request import Request
 from retinue.agents.state import decode_state
 from retinue.errors import ConflictError
@@ -75,12 +76,13 @@ def _ended_items(stored: StoredAgent, records: Sequence[bytes]) -> Iterator[Keye
             id=old.id,
             agent_id=stored.id,
             seq=old.seq,
-            kind=old.kind,
+            kind=cast("ItemKind", old.kind),
             silent=old.silent,
             body=ItemBody(text=texts.get(old.id, ""), sender=sender),
             admitted_at=old.admitted_at,
             fate=old.fate,
             reason=old.reason,
+            code=old.code,
             reply_seq=old.reply_seq,
             ended_at=old.ended_at,
         )

@@ -62,7 +62,9 @@ def agent_of(row: Row) -> Agent:
 
 
 def item_of(row: Row) -> Item:
-    _, item_id, agent_id, seq, kind, silent, body, admitted, fate, reason, reply, ended = row[:12]
+    _, item_id, agent_id, seq, kind, silent, body, admitted, fate, reason, reply, ended, code = row[
+        :13
+    ]
     return Item(
         id=item_id,
         agent_id=agent_id,
@@ -73,6 +75,7 @@ def item_of(row: Row) -> Item:
         admitted_at=moment(admitted),
         fate=fate,
         reason=reason,
+        code=code,
         reply_seq=reply,
         ended_at=None if ended is None else moment(ended),
     )

@@ -311,7 +311,7 @@ class Writer:
                 WRITING["load_keys"], (_encode(list(wanted)).decode(),)
             ).fetchall()
             for row in rows:
-                keys.take(row[12], row[13], item_of(row), row[14])
+                keys.take(row[13], row[14], item_of(row), row[15])
             self._warm.load(self._connection, {row[2] for row in rows}, set())
         return keys
 

@@ -8,10 +8,10 @@ from typing import Any
 
 import msgspec
 
+from retinue.agents.command import AgentPatch
 from retinue.agents.descriptor import UserDescriptor, parent_of
 from retinue.agents.inbox import Sender
 from retinue.assembly import App, Extras, open_app
-from retinue.engine.agent.live_agent import AgentPatch
 from retinue.engine.calls.plugin_calls import Caller
 from retinue.engine.scheduling.schedule_service import NewSchedule
 from retinue.errors import NotFoundError, RetinueError

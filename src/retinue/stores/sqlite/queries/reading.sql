@@ -64,7 +64,7 @@ SELECT number FROM agents WHERE id = ?1 AND owner = ?2;
 -- name: item
 SELECT
     items.number, items.id, agents.id, items.seq, items.kind, items.silent, items.body,
-    items.admitted_at, items.fate, items.reason, items.reply_seq, items.ended_at,
+    items.admitted_at, items.fate, items.reason, items.reply_seq, items.ended_at, items.code,
     iif(items.ended_at IS NULL, (
         SELECT count(*) FROM items AS earlier
         WHERE earlier.agent = items.agent AND earlier.ended_at IS NULL
@@ -77,7 +77,7 @@ WHERE items.id = ?1 AND agents.owner = ?2;
 -- name: open_items
 SELECT
     items.number, items.id, ?2, items.seq, items.kind, items.silent, items.body,
-    items.admitted_at, items.fate, items.reason, items.reply_seq, items.ended_at
+    items.admitted_at, items.fate, items.reason, items.reply_seq, items.ended_at, items.code
 FROM items
 WHERE items.agent = ?1 AND items.ended_at IS NULL
 ORDER BY items.seq;
@@ -85,7 +85,7 @@ ORDER BY items.seq;
 -- name: items_by_number
 SELECT
     items.number, items.id, agents.id, items.seq, items.kind, items.silent, items.body,
-    items.admitted_at, items.fate, items.reason, items.reply_seq, items.ended_at
+    items.admitted_at, items.fate, items.reason, items.reply_seq, items.ended_at, items.code
 FROM items
 JOIN agents ON agents.number = items.agent
 WHERE items.number IN (SELECT value FROM json_each(?1));
@@ -120,7 +120,8 @@ WHERE number IN (
     SELECT number FROM agents WHERE has_turn = 1
     UNION
     SELECT agent FROM items
-    WHERE ended_at IS NULL AND (fate = 'running' OR (fate = 'queued' AND silent = 0))
+    WHERE ended_at IS NULL
+        AND (fate = 'running' OR (fate = 'queued' AND (silent = 0 OR kind = 'command')))
 )
 ORDER BY number;
 
@@ -188,7 +189,7 @@ SELECT
         SELECT json_group_array(json_object(
             'id', id, 'seq', seq, 'kind', kind, 'silent', json(iif(silent, 'true', 'false')),
             'fate', fate, 'reason', reason, 'replySeq', reply_seq, 'key', dedupe_key,
-            'digest', coalesce(digest, ''),
+            'digest', coalesce(digest, ''), 'code', code,
             'admittedAt', strftime('%Y-%m-%dT%H:%M:%S', admitted_at / 1000000, 'unixepoch')
                 || printf('.%06dZ', admitted_at % 1000000),
             'endedAt', strftime('%Y-%m-%dT%H:%M:%S', ended_at / 1000000, 'unixepoch')

@@ -35,12 +35,12 @@ BEGIN
 
     INSERT INTO items (
         number, id, agent, seq, kind, silent, admitted_at, fate, reason, reply_seq, ended_at,
-        owner, dedupe_key, digest, body
+        owner, dedupe_key, digest, code, body
     )
     SELECT
         value ->> 0, value ->> 1, value ->> 2, value ->> 3, value ->> 4, value ->> 5, value ->> 6,
         value ->> 7, value ->> 8, value ->> 9, value ->> 10, value ->> 11, value ->> 12,
-        value ->> 13, substr(NEW.bodies, value ->> 14, value ->> 15)
+        value ->> 13, value ->> 14, substr(NEW.bodies, value ->> 15, value ->> 16)
     FROM json_each(NEW.items);
 
     UPDATE items
@@ -48,7 +48,15 @@ BEGIN
         fate = entry.value ->> 1,
         reason = entry.value ->> 2,
         reply_seq = entry.value ->> 3,
-        ended_at = entry.value ->> 4
+        ended_at = entry.value ->> 4,
+        code = entry.value ->> 5,
+        body = iif( -- sealed variables are kept where they are in use, and nowhere else
+            kind = 'command' AND entry.value ->> 4 IS NOT NULL,
+            CAST(
+                json_remove(CAST(body AS TEXT), '$.command.env', '$.command.patch.env') AS BLOB
+            ),
+            body
+        )
     FROM json_each(NEW.fates) AS entry
     WHERE items.number = entry.value ->> 0;
 
@@ -160,7 +168,7 @@ JOIN agents ON agents.owner = entry.value ->> 0 AND agents.identity = entry.valu
 -- name: load_open_items
 SELECT
     items.number, items.id, agents.id, items.seq, items.kind, items.silent, items.body,
-    items.admitted_at, items.fate, items.reason, items.reply_seq, items.ended_at
+    items.admitted_at, items.fate, items.reason, items.reply_seq, items.ended_at, items.code
 FROM items
 JOIN agents ON agents.number = items.agent
 WHERE items.agent IN (SELECT value FROM json_each(?1)) AND items.ended_at IS NULL
@@ -169,7 +177,7 @@ ORDER BY items.agent, items.seq;
 -- name: load_keys
 SELECT
     items.number, items.id, agents.id, items.seq, items.kind, items.silent, items.body,
-    items.admitted_at, items.fate, items.reason, items.reply_seq, items.ended_at,
+    items.admitted_at, items.fate, items.reason, items.reply_seq, items.ended_at, items.code,
     items.owner, items.dedupe_key, items.digest
 FROM json_each(?1) AS entry
 JOIN items ON items.owner = entry.value ->> 0 AND items.dedupe_key = entry.value ->> 1
