@@ -5,7 +5,7 @@ import difflib
 import os
 import time
 import zoneinfo
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from functools import partial
 from pathlib import Path
 from typing import Protocol
@@ -29,6 +29,19 @@ class SystemClock:
 
     async def sleep(self, seconds: float) -> None:
         await asyncio.sleep(seconds)
+
+
+_EPOCH = datetime.fromtimestamp(0, UTC)
+
+
+def to_microseconds(moment: datetime) -> int:
+    """The microseconds since 1970, exactly: a float would round them."""
+    since = moment - _EPOCH
+    return (since.days * 86_400 + since.seconds) * 1_000_000 + since.microseconds
+
+
+def from_microseconds(value: int) -> datetime:
+    return _EPOCH + timedelta(microseconds=value)
 
 
 class UnknownZoneError(ValueError):

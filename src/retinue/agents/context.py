@@ -1,14 +1,19 @@
-"""Records into model messages: a pure function, as a fold so that a warm agent pays for news only.
+"""Records into model messages, and how big those are.
+
+It is a fold, so that an agent in memory pays only for what is new.
 
 Three promises hold whatever the records are: every call has its result directly after it, roles are
 valid for every provider, and words of people, tools and pages cannot pose as a system message.
 """
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from html import escape
+from typing import Any
 
-from retinue.agents.tokens import characters_of_part, content_characters
+import msgspec
+
+from retinue.agents.state import TokenSnapshot
 from retinue.ids import CallId
 from retinue.model_messages import (
     AssistantMessage,
@@ -25,6 +30,7 @@ from retinue.records import (
     CallPart,
     FileReference,
     HandoffRecord,
+    Part,
     ResetRecord,
     StartRecord,
     SummaryRecord,
@@ -34,6 +40,12 @@ from retinue.records import (
     ToolRecord,
     UserRecord,
 )
+
+CHARACTERS_PER_TOKEN = 4
+IMAGE_PLACEHOLDER = "<image>"
+LARGEST_CORRECTION = 4.0
+
+_encoder = msgspec.json.Encoder()
 
 INTERRUPTED = "This call was interrupted; it has no result."
 _GAP = (
@@ -243,3 +255,31 @@ def file_content(files: Sequence[FileReference]) -> list[Content]:
 
 def user_content(text: str, files: Sequence[FileReference]) -> list[Content]:
     return [TextContent(text=neutral(text)), *file_content(files)]
+
+
+def content_characters(content: Content) -> int:
+    """Count text as it is and any image as its placeholder, however large its data."""
+    return len(content.text) if isinstance(content, TextContent) else len(IMAGE_PLACEHOLDER)
+
+
+def characters_of_part(part: Part) -> int:
+    if isinstance(part, CallPart):
+        return len(part.name) + len(_encoder.encode(part.arguments)) + len(part.malformed or "")
+    return len(part.text)
+
+
+def json_characters(value: Mapping[str, Any]) -> int:
+    return len(_encoder.encode(value))
+
+
+def estimated_tokens(characters: int) -> int:
+    return -(-characters // CHARACTERS_PER_TOKEN)
+
+
+def corrected_tokens(estimate: int, last: TokenSnapshot | None, model: str) -> int:
+    """Scale the estimate by how far off it was at the last call to the same model."""
+    if last is None or last.model != model or last.estimated < 100 or last.reported <= 0:
+        return estimate
+    ratio = last.reported / last.estimated
+    ratio = min(LARGEST_CORRECTION, max(1 / LARGEST_CORRECTION, ratio))
+    return round(estimate * ratio)

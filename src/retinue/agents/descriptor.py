@@ -1,6 +1,6 @@
 """Who or what an agent stands for; written once."""
 
-from typing import Literal
+from typing import ClassVar, Literal
 
 import msgspec
 from msgspec import Struct
@@ -22,12 +22,13 @@ class Route(Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=Tru
 class _Descriptor(
     Struct, frozen=True, kw_only=True, rename="camel", tag_field="type", forbid_unknown_fields=True
 ):
-    pass
+    is_foreground: ClassVar[bool] = False  # whether a person waits for what it does
 
 
 class UserDescriptor(_Descriptor, frozen=True, kw_only=True, tag="user"):
-    """A person's chat. The only kind that is foreground."""
+    """A person's chat."""
 
+    is_foreground: ClassVar[bool] = True
     connector: str
     user_id: str
     channel_id: str
@@ -116,10 +117,6 @@ def kind_of(descriptor: Descriptor) -> Kind:
             return "swarm"
         case PermanentDescriptor():
             return "permanent"
-
-
-def is_foreground(descriptor: Descriptor) -> bool:
-    return isinstance(descriptor, UserDescriptor)
 
 
 def parent_of(descriptor: Descriptor) -> AgentId | None:

@@ -1,16 +1,28 @@
-"""Items: what is in an inbox."""
+"""Items: what is in an inbox, and what becomes of each: exactly one final fate."""
 
+import re
 from datetime import datetime
-from typing import Literal
+from typing import Literal, TypeGuard
 
 from msgspec import Struct
 
 from retinue.agents.children import ChildUpdate
 from retinue.agents.command import Command
 from retinue.agents.descriptor import Route
-from retinue.agents.fate import Fate
-from retinue.ids import AgentId, CallId, ItemId, RequestId, SideName
+from retinue.ids import AgentId, CallId, ItemId, RequestId, SideName, is_agent_id
 from retinue.records import FileReference, ToolStatus
+
+OpenFate = Literal["queued", "running", "waiting"]
+FinalFate = Literal["answered", "failed", "cancelled", "refused", "expired"]
+Fate = Literal[
+    "queued", "running", "waiting", "answered", "failed", "cancelled", "refused", "expired"
+]
+WaitReason = Literal["permission", "child", "budget", "variables"]
+
+FINAL: frozenset[str] = frozenset({"answered", "failed", "cancelled", "refused", "expired"})
+
+WITHDRAWN = "withdrawn"
+"""The reason of items that their senders took back."""
 
 ItemKind = Literal["message", "system", "answer", "withdrawal", "command", "status", "boot"]
 """`message` = words to answer, a person's or a delegating agent's; `system` = an agent's or the
@@ -106,3 +118,29 @@ class Item(Struct, frozen=True, kw_only=True, rename="camel"):
     @property
     def is_from_person(self) -> bool:
         return self.kind == "message" and self.body.sender.type == "user"
+
+
+def is_final(fate: Fate) -> TypeGuard[FinalFate]:
+    return fate in FINAL
+
+
+# A client may put one line before a person's message, for the model and not for people. It is a
+# part of the message like any other and gives no rights. It is only parsed in order to be left
+# out where people read, and only where the line is such a tag and nothing else.
+_CONTEXT_LINE = re.compile(
+    r"""\A<context(?:[ \t]+[A-Za-z][\w-]*="[^"\n]*")*[ \t]*/>[ \t]*(?:\r?\n|\Z)""", re.ASCII
+)
+
+
+def without_context_line(text: str) -> str:
+    """The message as people see it."""
+    return _CONTEXT_LINE.sub("", text, count=1) if text.startswith("<context") else text
+
+
+def seen_text(text: str, sender: str) -> str:
+    """The same, for any sender: agents have no window, so what they write is shown whole."""
+    return text if is_agent_id(sender) else without_context_line(text)
+
+
+def has_context_line(text: str) -> bool:
+    return text.startswith("<context") and _CONTEXT_LINE.match(text) is not None

@@ -1,6 +1,6 @@
 """What changes about an agent, as one small value stored with each commit."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from datetime import datetime
 from typing import Any, Literal
 
@@ -10,8 +10,7 @@ from msgspec import Struct
 from retinue.agents.children import ChildEntry, ChildTerms
 from retinue.agents.deferral import Deferral
 from retinue.agents.descriptor import Route
-from retinue.agents.fate import WaitReason
-from retinue.agents.inbox import Item, Trail
+from retinue.agents.inbox import Item, Trail, WaitReason
 from retinue.ids import AgentId, CallId, ItemId, RequestId, SideName
 from retinue.records import FileReference, Usage
 
@@ -176,10 +175,5 @@ class AgentState(Struct, frozen=True, kw_only=True, rename="camel", omit_default
 _encoder = msgspec.json.Encoder()
 _decoder = msgspec.json.Decoder(AgentState)
 
-
-def encode_state(state: AgentState) -> bytes:
-    return _encoder.encode(state)
-
-
-def decode_state(data: bytes) -> AgentState:
-    return _decoder.decode(data)
+encode_state: Callable[[AgentState], bytes] = _encoder.encode
+decode_state: Callable[[bytes], AgentState] = _decoder.decode

@@ -5,8 +5,8 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from retinue.agents.context_line import seen_text
 from retinue.agents.descriptor import Kind
+from retinue.agents.inbox import seen_text
 from retinue.cli.agent_tree import tree_lines
 from retinue.cli.context_report import print_context
 from retinue.cli.output import one_line, print_fields, print_json, print_table, say, styled

@@ -2,7 +2,7 @@
 
 from datetime import datetime
 
-from retinue.agents.context_line import seen_text
+from retinue.agents.inbox import seen_text
 from retinue.cli.output import one_line
 from retinue.cli.phrases import ago, lasting, moment, plural
 from retinue.events import WaitView

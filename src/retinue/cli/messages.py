@@ -54,7 +54,7 @@ async def _outcome(client: "Client", admission: "Admission", seconds: float) -> 
     """Wait for the end; without a server not for a decision, which nobody could make meanwhile."""
     import asyncio
 
-    from retinue.agents.fate import FINAL
+    from retinue.agents.inbox import FINAL
 
     loop = asyncio.get_running_loop()
     deadline = loop.time() + seconds
@@ -86,7 +86,7 @@ def _tell_admission(admission: "Admission", client: "Client", *, is_json: bool) 
 
 def _tell_outcome(message: "MessageAnswer", *, is_json: bool) -> int:
     """Print the answer; anything else than an answer is a failure of the command."""
-    from retinue.agents.fate import FINAL
+    from retinue.agents.inbox import FINAL
 
     if is_json:
         print_json(message)

@@ -48,7 +48,7 @@ def serve(
 async def _serve(
     common: Common, *, host: str | None, port: int | None, is_opening: bool, is_rebuilding: bool
 ) -> None:
-    from retinue.server.hosts import check_bind
+    from retinue.server.guard import check_bind
     from retinue.server.http_server import address_of, bind
     from retinue.server.http_server import serve as listen
     from retinue.settings import load_settings

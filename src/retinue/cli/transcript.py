@@ -3,8 +3,7 @@
 from dataclasses import dataclass, field
 from datetime import datetime
 
-from retinue.agents.context_line import seen_text
-from retinue.agents.fate import FINAL
+from retinue.agents.inbox import FINAL, seen_text
 from retinue.cli.output import one_line
 from retinue.cli.transcript_pieces import (
     Piece,

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Literal
 
-from retinue.agents.context_line import seen_text
+from retinue.agents.inbox import seen_text
 from retinue.cli.phrases import arguments_line, milliseconds, plural
 from retinue.cli.request_text import card, settled_line
 from retinue.clock import SystemClock

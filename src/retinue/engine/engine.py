@@ -21,8 +21,7 @@ from retinue.agents.command import (
     runs_beside_work,
 )
 from retinue.agents.descriptor import Descriptor, HeartbeatDescriptor, UserDescriptor
-from retinue.agents.fate import is_final
-from retinue.agents.inbox import Item, Sender
+from retinue.agents.inbox import Item, Sender, is_final
 from retinue.engine import wiring
 from retinue.engine.addressing import Addressing
 from retinue.engine.agent.agent_cache import AgentCache

@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Any, Generic, ParamSpec, TypeVar, get_args, ov
 from retinue.errors import DefinitionError
 from retinue.plugins.port import Operation, OperationContext, OperationEffect
 from retinue.tools.docstrings import docstring_of
-from retinue.tools.function_tool import option_problem, variables_of
-from retinue.tools.signature import Signature, located
+from retinue.tools.function_tool import Signature, located, option_problem, variables_of
 
 if TYPE_CHECKING:
     from retinue.definitions.prompt import Variable  # its package is slow to import

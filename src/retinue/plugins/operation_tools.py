@@ -7,8 +7,8 @@ from retinue.clock import Clock
 from retinue.plugins.port import Operation, OperationContext, Plugin, PluginSource
 from retinue.plugins.skill_folders import SkillFolders
 from retinue.problems import LoadProblem
+from retinue.tools.execution import as_json
 from retinue.tools.port import Tool, ToolContext, ToolOutput
-from retinue.tools.results import as_json
 
 
 class PluginToolbox:

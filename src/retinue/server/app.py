@@ -11,13 +11,11 @@ from starlette.responses import Response
 from retinue.clock import Clock, SystemClock
 from retinue.engine.engine import Engine
 from retinue.ids import LOCAL_OWNER, OwnerId
-from retinue.server.auth import Gate
 from retinue.server.browser_sessions import EndedSessions
 from retinue.server.endpoints import AnyEndpoint, Endpoint, Plain, RouteServices, routes_of
 from retinue.server.error_responses import error_response, from_starlette
 from retinue.server.event_clients import LiveClients
-from retinue.server.guard import Guard
-from retinue.server.hosts import Hosts
+from retinue.server.guard import Gate, Guard, Hosts
 from retinue.server.openapi_document import document
 from retinue.server.options import ServerOptions
 from retinue.server.routes import (

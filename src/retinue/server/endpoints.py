@@ -1,26 +1,24 @@
 """One declaration per operation: it routes, decodes, answers, and describes itself for OpenAPI."""
 
-import asyncio
 import logging
-from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable, Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Generic, Literal, TypeVar
 
 import msgspec
 from msgspec import Struct
-from starlette.requests import ClientDisconnect, Request
+from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
 from retinue.engine.engine import Engine
 from retinue.errors import NotFoundError, RetinueError, StoreFullError
 from retinue.ids import AgentId, OwnerId, is_agent_id
-from retinue.server.auth import Gate, Principal, unauthorized
-from retinue.server.error_responses import HttpError, error_response, internal_error, too_large
+from retinue.server.error_responses import HttpError, error_response, internal_error
 from retinue.server.event_clients import LiveClients
+from retinue.server.guard import PRINCIPAL, Gate, Principal, unauthorized
 from retinue.server.options import ServerOptions
-from retinue.server.request_decoder import decode_json, decode_query
+from retinue.server.request_decoder import decode_request
 from retinue.server.store_health import Pulse
 from retinue.server.wire import Nothing
 
@@ -30,10 +28,7 @@ Method = Literal["GET", "POST", "PUT", "PATCH", "DELETE"]
 Q = TypeVar("Q", bound=Struct)
 B = TypeVar("B", bound=Struct)
 
-PRINCIPAL = "retinue.principal"
-"""Where the guard leaves who is asking, in the ASGI scope."""
-
-_LINGER_SECONDS = 3
+_NOBODY = OwnerId("")
 _encoder = msgspec.json.Encoder()
 
 
@@ -54,23 +49,11 @@ class RouteCall(Generic[Q, B]):
 
     request: Request
     services: RouteServices
+    engine: Engine
+    principal: Principal | None  # None only where the endpoint is public
+    owner: OwnerId  # of nothing at all without a principal
     query: Q
     body: B
-
-    @property
-    def engine(self) -> Engine:
-        return self.services.engine
-
-    @property
-    def principal(self) -> Principal | None:
-        return self.request.scope.get(PRINCIPAL)
-
-    @property
-    def owner(self) -> OwnerId:
-        principal = self.principal
-        if principal is None:
-            raise unauthorized()
-        return principal.owner
 
     @property
     def decider(self) -> str:
@@ -126,66 +109,20 @@ def no_content() -> Response:
     return Response(status_code=204)
 
 
-async def read_body(request: Request, *, limit: int, timeout_seconds: float) -> bytes:
-    """Read the whole body; too much or too slow is an error before it is memory."""
-    stream = request.stream()
-    declared = request.headers.get("content-length", "")
-    if declared.isdecimal() and int(declared) > limit:
-        if "expect" not in request.headers:
-            await _discard(stream)
-        raise too_large(f"the body has {declared} bytes; at most {limit} are taken")
-    chunks: list[bytes] = []
-    size = 0
-    try:
-        while True:
-            async with asyncio.timeout(timeout_seconds):
-                chunk = await anext(stream, None)
-            if chunk is None:
-                return b"".join(chunks)
-            size += len(chunk)
-            if size > limit:
-                await _discard(stream)
-                raise too_large(f"the body is too long; at most {limit} bytes are taken")
-            chunks.append(chunk)
-    except TimeoutError:
-        raise HttpError(
-            408, "timeout", "the body did not arrive in time", headers={"Connection": "close"}
-        ) from None
-    except ClientDisconnect:
-        raise HttpError(400, "invalid", "the body was cut off") from None
-
-
-async def _discard(stream: AsyncGenerator[bytes]) -> None:
-    """Take in what still comes: a client that is cut off while it sends reads no answer."""
-    with suppress(TimeoutError, ClientDisconnect):
-        async with asyncio.timeout(_LINGER_SECONDS):
-            async for _ in stream:
-                pass
-
-
-async def _json_body(request: Request, endpoint: AnyEndpoint, options: ServerOptions) -> Any:
-    data = await read_body(
-        request, limit=options.body_bytes, timeout_seconds=options.read_timeout_seconds
-    )
-    if not data and endpoint.takes == "optional json":
-        return endpoint.body()
-    media_type = request.headers.get("content-type", "").partition(";")[0].strip().lower()
-    if media_type != "application/json":
-        raise HttpError(
-            415, "unsupported_media_type", "send JSON, with `Content-Type: application/json`"
-        )
-    return decode_json(data, endpoint.body)
-
-
 async def _perform(request: Request, endpoint: AnyEndpoint, services: RouteServices) -> Response:
     try:
-        query = decode_query(request.scope["query_string"], endpoint.query)
-        if endpoint.takes in ("json", "optional json"):
-            body = await _json_body(request, endpoint, services.options)
-        else:
-            body = endpoint.body()
+        principal: Principal | None = request.scope.get(PRINCIPAL)
+        if principal is None and not endpoint.is_public:
+            raise unauthorized()
+        query, body = await decode_request(request, endpoint, services.options)
         call: RouteCall[Any, Any] = RouteCall(
-            request=request, services=services, query=query, body=body
+            request=request,
+            services=services,
+            engine=services.engine,
+            principal=principal,
+            owner=_NOBODY if principal is None else principal.owner,
+            query=query,
+            body=body,
         )
         return await endpoint.run(call)
     except RetinueError as error:

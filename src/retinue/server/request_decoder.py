@@ -1,25 +1,101 @@
-"""Turns bodies and query strings into wire types, with errors that name the field."""
+"""Turns requests into wire types: bodies within limits, and errors that name the field."""
 
+import asyncio
 import difflib
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import AsyncGenerator, Mapping
+from contextlib import suppress
 from functools import cache
-from typing import Any, TypeVar, cast
+from typing import Any, Literal, Protocol, TypeVar, cast
 from urllib.parse import parse_qsl
 
 import msgspec
 from msgspec import Struct
+from starlette.requests import ClientDisconnect, Request
 
 from retinue.errors import UsageError
+from retinue.server.error_responses import HttpError, too_large
+from retinue.server.options import ServerOptions
 from retinue.text import clean_json, clean_text
 
 T = TypeVar("T", bound=Struct)
 
 _MOST_FIELDS = 100
+_LINGER_SECONDS = 3
 _PLACE = re.compile(r" - at `\$\.?(?P<path>.*)`$")
 _UNKNOWN = re.compile(r"^Object contains unknown field `(?P<name>.*)`$", re.DOTALL)
 _MISSING = re.compile(r"^Object missing required field `(?P<name>.*)`$")
+
+
+class Decoded(Protocol):
+    """The types that an operation takes."""
+
+    @property
+    def takes(self) -> Literal["nothing", "json", "optional json", "bytes"]: ...
+
+    @property
+    def query(self) -> type[Struct]: ...
+
+    @property
+    def body(self) -> type[Struct]: ...
+
+
+async def decode_request(
+    request: Request, types: Decoded, options: ServerOptions
+) -> tuple[Struct, Struct]:
+    """Give the query and the body of a request as the types that its operation takes."""
+    query = decode_query(request.scope["query_string"], types.query)
+    if types.takes in ("nothing", "bytes"):
+        return query, types.body()
+    data = await read_body(
+        request, limit=options.body_bytes, timeout_seconds=options.read_timeout_seconds
+    )
+    if not data and types.takes == "optional json":
+        return query, types.body()
+    media_type = request.headers.get("content-type", "").partition(";")[0].strip().lower()
+    if media_type != "application/json":
+        raise HttpError(
+            415, "unsupported_media_type", "send JSON, with `Content-Type: application/json`"
+        )
+    return query, decode_json(data, types.body)
+
+
+async def read_body(request: Request, *, limit: int, timeout_seconds: float) -> bytes:
+    """Read the whole body; too much or too slow is an error before it is memory."""
+    stream = request.stream()
+    declared = request.headers.get("content-length", "")
+    if declared.isdecimal() and int(declared) > limit:
+        if "expect" not in request.headers:
+            await _discard(stream)
+        raise too_large(f"the body has {declared} bytes; at most {limit} are taken")
+    chunks: list[bytes] = []
+    size = 0
+    try:
+        while True:
+            async with asyncio.timeout(timeout_seconds):
+                chunk = await anext(stream, None)
+            if chunk is None:
+                return b"".join(chunks)
+            size += len(chunk)
+            if size > limit:
+                await _discard(stream)
+                raise too_large(f"the body is too long; at most {limit} bytes are taken")
+            chunks.append(chunk)
+    except TimeoutError:
+        raise HttpError(
+            408, "timeout", "the body did not arrive in time", headers={"Connection": "close"}
+        ) from None
+    except ClientDisconnect:
+        raise HttpError(400, "invalid", "the body was cut off") from None
+
+
+async def _discard(stream: AsyncGenerator[bytes]) -> None:
+    """Take in what still comes: a client that is cut off while it sends reads no answer."""
+    with suppress(TimeoutError, ClientDisconnect):
+        async with asyncio.timeout(_LINGER_SECONDS):
+            async for _ in stream:
+                pass
 
 
 @cache

@@ -23,11 +23,11 @@ from retinue.engine.calls.plugin_calls import Caller, Operations
 from retinue.engine.skills.sandbox_mounts import SOCKET
 from retinue.engine.skills.sandbox_tokens import SandboxTokens
 from retinue.errors import OperationError, RetinueError
-from retinue.server.auth import unauthorized
-from retinue.server.endpoints import answer, read_body
+from retinue.server.endpoints import answer
 from retinue.server.error_responses import error_response, from_starlette, internal_error
+from retinue.server.guard import unauthorized
 from retinue.server.plugin_wire import OperationResult
-from retinue.server.request_decoder import decode_json
+from retinue.server.request_decoder import decode_json, read_body
 from retinue.server.wire import Asked, Attributes
 
 logger = logging.getLogger(__name__)

@@ -9,8 +9,7 @@ from typing import Protocol
 from msgspec import Struct
 
 from retinue.agents.artifact import ArtifactId
-from retinue.agents.fate import FinalFate
-from retinue.agents.inbox import Item
+from retinue.agents.inbox import FinalFate, Item
 from retinue.agents.state import Lifecycle
 from retinue.ids import AgentId, ItemId, OwnerId
 from retinue.stores.artifact_port import (

@@ -4,7 +4,7 @@ The store is the truth. `admit` returns only when the item is on disk; `commit` 
 or not at all, and only for the process that holds the agent's epoch. Everything else reads.
 """
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Awaitable, Callable, Collection, Sequence
 from datetime import datetime
 from hashlib import blake2b
 from typing import Literal, NamedTuple, Protocol
@@ -16,8 +16,7 @@ from retinue.agents.children import ChildEntry, ChildUpdate
 from retinue.agents.command import Command
 from retinue.agents.deferral import Deferral
 from retinue.agents.descriptor import Descriptor, Kind
-from retinue.agents.fate import Fate
-from retinue.agents.inbox import Item, ItemBody, ItemKind, Sender, Trail
+from retinue.agents.inbox import Fate, Item, ItemBody, ItemKind, Sender, Trail
 from retinue.agents.request import Request
 from retinue.agents.state import AgentState, Handoff, Lifecycle
 from retinue.ids import AgentId, ItemId, OwnerId, new_item_id
@@ -355,7 +354,7 @@ class Store(Protocol):
 
     # -- writing
 
-    async def admit(self, post: Post, *, offset: Offset | None = None) -> Receipt:
+    def admit(self, post: Post, *, offset: Offset | None = None) -> Awaitable[Receipt]:
         """Store the item and the offset.
 
         Raises `NotFoundError`, `TerminatedError`, `ConflictError` (the key was used for another
@@ -374,7 +373,7 @@ class Store(Protocol):
         """Take the agent's next epoch and read what is needed to go on."""
         ...
 
-    async def commit(self, commit: Commit) -> Committed:
+    def commit(self, commit: Commit) -> Awaitable[Committed]:
         """Apply a step. Raises `FencedError` when the epoch is not the agent's."""
         ...
 

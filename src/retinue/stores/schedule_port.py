@@ -10,7 +10,7 @@ from typing import Literal, Protocol
 
 from msgspec import Struct
 
-from retinue.agents.fate import Fate
+from retinue.agents.inbox import Fate
 from retinue.agents.schedule import Schedule
 from retinue.agents.watch import Mark
 from retinue.ids import AgentId, ItemId, OwnerId, ScheduleId

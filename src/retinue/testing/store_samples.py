@@ -4,8 +4,7 @@ from collections.abc import Callable, Sequence
 from datetime import UTC, datetime, timedelta
 
 from retinue.agents.descriptor import Descriptor, PermanentDescriptor, UserDescriptor
-from retinue.agents.fate import Fate
-from retinue.agents.inbox import ItemBody, ItemKind, Sender
+from retinue.agents.inbox import Fate, ItemBody, ItemKind, Sender
 from retinue.agents.state import AgentState, Turn
 from retinue.ids import LOCAL_OWNER, AgentId, ItemId, OwnerId, new_agent_id, new_item_id
 from retinue.records import AnyRecord, AssistantRecord, TextPart, UserRecord

@@ -15,10 +15,10 @@ from retinue.errors import DefinitionError, UsageError
 from retinue.records import FileReference
 from retinue.settings.keys import camel_case, did_you_mean, snake_case
 from retinue.tools.docstrings import docstring_of
+from retinue.tools.execution import Attachment, as_json, output_of
 from retinue.tools.function_tool import tool
 from retinue.tools.json_schema import validator
 from retinue.tools.port import Check, Invoke, Pending, Tool, ToolContext, ToolOutput, Verified
-from retinue.tools.results import Attachment, as_json, output_of
 from retinue.tools.threads import in_thread
 
 _OWN = ("name", "description", "args", "execute", "check", "variables", "uses")

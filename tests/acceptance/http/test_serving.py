@@ -11,7 +11,7 @@ import httpx2
 import pytest
 
 from retinue.errors import BusyError, UsageError
-from retinue.server.hosts import check_bind
+from retinue.server.guard import check_bind
 from retinue.server.http_server import address_of, bind
 from retinue.testing.kit import PATIENCE_SECONDS
 from tests.acceptance.http.support import TOKEN, make_project

@@ -2,7 +2,7 @@
 
 import pytest
 
-from retinue.agents.context_line import has_context_line, seen_text, without_context_line
+from retinue.agents.inbox import has_context_line, seen_text, without_context_line
 from retinue.ids import new_agent_id
 
 LINE = '<context panel-id="p1" panel-type="artifacts" name="a &gt; b" />'

@@ -14,7 +14,6 @@ from retinue.agents.descriptor import (
     decode_descriptor,
     encode_descriptor,
     identity_of,
-    is_foreground,
     kind_of,
     parent_of,
 )
@@ -59,7 +58,7 @@ def test_no_two_kinds_share_an_identity() -> None:
 
 
 def test_only_a_person_s_chat_is_foreground() -> None:
-    assert [kind_of(d) for d in ALL.values() if is_foreground(d)] == ["user"]
+    assert [kind_of(d) for d in ALL.values() if d.is_foreground] == ["user"]
 
 
 def test_the_heartbeat_is_the_system_agent_of_that_tag() -> None:

@@ -1,13 +1,13 @@
 import pytest
 
-from retinue.agents.context import Context
-from retinue.agents.state import TokenSnapshot
-from retinue.agents.tokens import (
+from retinue.agents.context import (
+    Context,
     characters_of_part,
     content_characters,
     corrected_tokens,
     estimated_tokens,
 )
+from retinue.agents.state import TokenSnapshot
 from retinue.ids import CallId
 from retinue.model_messages import ImageContent, TextContent
 from retinue.records import CallPart, TextPart

@@ -4,7 +4,7 @@ from random import Random
 import pytest
 
 from retinue.agents.descriptor import CronDescriptor
-from retinue.agents.fate import FINAL
+from retinue.agents.inbox import FINAL
 from retinue.errors import NotFoundError
 from retinue.ids import LOCAL_OWNER, OwnerId
 from retinue.models.port import ModelRequest

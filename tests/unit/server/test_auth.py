@@ -5,9 +5,9 @@ from pathlib import Path
 import pytest
 
 from retinue.errors import StoreFullError
-from retinue.server.auth import CODE_SECONDS, SESSION_SECONDS, Gate, Guesses, LoginCodes
 from retinue.server.browser_sessions import EndedSessions
 from retinue.server.error_responses import HttpError
+from retinue.server.guard import CODE_SECONDS, SESSION_SECONDS, Gate, Guesses, LoginCodes
 from retinue.testing.fake_clock import FakeClock
 
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from retinue.server.hosts import Hosts, host_name
+from retinue.server.guard import Hosts, host_name
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,7 @@ from retinue.agents.inbox import Item
 from retinue.ids import LOCAL_OWNER, AgentId
 from retinue.stores.folders.archive import export_to, import_from
 from retinue.stores.folders.comparison import compare
-from retinue.stores.folders.fate_log import settle
+from retinue.stores.folders.layout import move_fates
 from retinue.stores.folders.mirror import Mirror
 from retinue.stores.port import Receipt
 from retinue.stores.sqlite.store import SqliteStore
@@ -106,7 +106,9 @@ async def test_fates_are_spelled_as_the_store_has_them(tmp_path: Path) -> None:
         {**ended, "seq": seq, "endedAt": f"2026-01-01T00:00:{seq:02}.000000Z"}
         for seq in range(1, 10)
     ]
-    _, lines = settle(replace(stored, ended=msgspec.json.encode(many), inbox=b"[]", last_item=9))
+    _, lines = move_fates(
+        replace(stored, ended=msgspec.json.encode(many), inbox=b"[]", last_item=9)
+    )
     assert [msgspec.json.decode(line) for line in lines.splitlines()] == many
     await home.close()
 

@@ -3,7 +3,7 @@
 import asyncio
 import shutil
 import tempfile
-from collections.abc import Coroutine
+from collections.abc import Awaitable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, TypeVar
@@ -51,7 +51,7 @@ class StoreMachine(RuleBasedStateMachine):
         self.heard: list[Change] = []
         self.open_store()
 
-    def run(self, work: Coroutine[Any, Any, T]) -> T:
+    def run(self, work: Awaitable[T]) -> T:
         return self.loop.run_until_complete(work)
 
     def open_store(self) -> None:

@@ -12,10 +12,9 @@ from pydantic import BaseModel, Field
 
 from retinue.errors import DefinitionError, UsageError
 from retinue.records import FileReference
-from retinue.tools.execution import run_check
+from retinue.tools.execution import Attachment, run_check
 from retinue.tools.function_tool import tool
 from retinue.tools.port import Effect, ToolContext, ToolOutput, Verified
-from retinue.tools.results import Attachment
 from tests.unit.tools.support import Context, run
 
 

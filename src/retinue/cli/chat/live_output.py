@@ -3,7 +3,7 @@
 import textwrap
 from datetime import datetime
 
-from retinue.agents.context_line import seen_text
+from retinue.agents.inbox import seen_text
 from retinue.cli.output import one_line, safe
 from retinue.cli.transcript import StreamedPart, Transcript
 

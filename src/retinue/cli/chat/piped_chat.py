@@ -4,7 +4,7 @@ import asyncio
 import contextlib
 import sys
 
-from retinue.agents.fate import FINAL
+from retinue.agents.inbox import FINAL
 from retinue.cli.agent_follower import follow
 from retinue.cli.chat.chat_session import ChatSession
 from retinue.cli.chat.request_answers import decidable, how_to_decide

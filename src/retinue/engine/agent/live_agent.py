@@ -10,9 +10,8 @@ from msgspec import Struct, structs
 
 from retinue.agents.command import StopCommand, interrupts
 from retinue.agents.context import Context
-from retinue.agents.fate import is_final
 from retinue.agents.history import History
-from retinue.agents.inbox import Item
+from retinue.agents.inbox import Item, is_final
 from retinue.agents.state import AgentState, Lifecycle
 from retinue.engine.agent.state_effects import with_effects
 from retinue.ids import AgentId, ItemId, OwnerId

@@ -31,8 +31,7 @@ from retinue.ids import AgentId, OwnerId, SideName, new_id
 from retinue.plugins.port import Operation, OperationContext, Plugin, PluginSource
 from retinue.stores.port import Agent, Store
 from retinue.text import clean_json
-from retinue.tools.execution import Raised, Unfinished, describe, within
-from retinue.tools.results import as_plain
+from retinue.tools.execution import Raised, Unfinished, as_plain, describe, within
 
 logger = logging.getLogger(__name__)
 

@@ -8,8 +8,7 @@ import msgspec
 
 from retinue.agents.children import ChildEntry
 from retinue.agents.descriptor import SubagentDescriptor
-from retinue.agents.fate import is_final
-from retinue.agents.inbox import Item
+from retinue.agents.inbox import Item, is_final
 from retinue.agents.state import Suspension
 from retinue.engine.feed.request_views import request_view
 from retinue.events import (
@@ -49,11 +48,13 @@ def status_of(agent: Agent) -> Status:
 
 
 def lifecycle_of(agent: Agent, is_in_memory: IsInMemory) -> ShownLifecycle:
-    if agent.lifecycle != "active":
-        return "terminated"
-    if agent.is_busy:
-        return "awake"
-    return "resting" if is_in_memory(agent.id) else "sleeping"
+    match status_of(agent):
+        case "terminated":
+            return "terminated"
+        case "resting":
+            return "resting" if is_in_memory(agent.id) else "sleeping"
+        case "running" | "queued" | "waiting":
+            return "awake"
 
 
 def _as_dict(value: object) -> dict[str, Any]:

@@ -1,8 +1,7 @@
 """Commands on their way into an inbox: stored first, and answered when they have a fate."""
 
 from retinue.agents.command import UNCHANGED, Command, interrupts, name_of
-from retinue.agents.fate import is_final
-from retinue.agents.inbox import Item, Sender
+from retinue.agents.inbox import Item, Sender, is_final
 from retinue.clock import Clock
 from retinue.engine.agent.agent_cache import AgentCache
 from retinue.engine.feed.disk_full import DiskFullGate

@@ -6,7 +6,7 @@ from collections import deque
 from collections.abc import Awaitable, Callable
 from typing import Literal, Protocol
 
-from retinue.agents.descriptor import Descriptor, is_foreground
+from retinue.agents.descriptor import Descriptor
 from retinue.clock import Clock
 from retinue.ids import AgentId
 
@@ -24,7 +24,7 @@ class Described(Protocol):
 
 
 def priority_of(agent: Described) -> Priority:
-    return "foreground" if is_foreground(agent.descriptor) else "background"
+    return "foreground" if agent.descriptor.is_foreground else "background"
 
 
 class Dispatch(Protocol):

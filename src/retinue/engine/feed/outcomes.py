@@ -8,8 +8,7 @@ from datetime import datetime
 from msgspec import Struct, structs
 
 from retinue.agents.command import DeleteCommand
-from retinue.agents.fate import is_final
-from retinue.agents.inbox import Item
+from retinue.agents.inbox import Item, is_final
 from retinue.agents.state import Suspension
 from retinue.engine.rules.messages import reply_text
 from retinue.errors import NotFoundError

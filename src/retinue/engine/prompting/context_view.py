@@ -7,14 +7,14 @@ from typing import Any, Literal
 import msgspec
 from msgspec import Struct
 
-from retinue.agents.state import TokenSnapshot
-from retinue.agents.tokens import (
+from retinue.agents.context import (
     IMAGE_PLACEHOLDER,
     characters_of_part,
     content_characters,
     estimated_tokens,
     json_characters,
 )
+from retinue.agents.state import TokenSnapshot
 from retinue.engine.variables.values import redacted_json
 from retinue.model_messages import (
     AssistantMessage,

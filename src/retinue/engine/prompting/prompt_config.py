@@ -4,8 +4,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from retinue.agents.context import neutral
-from retinue.agents.tokens import json_characters
+from retinue.agents.context import json_characters, neutral
 from retinue.definitions.catalog import Catalog
 from retinue.definitions.declarations import Hook, HookKind, HookSet
 from retinue.definitions.definition import Definition

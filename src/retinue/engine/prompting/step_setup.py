@@ -2,14 +2,14 @@
 
 from collections.abc import Mapping, Sequence
 
-from retinue.agents.descriptor import PermanentDescriptor
-from retinue.agents.state import Turn
-from retinue.agents.tokens import (
+from retinue.agents.context import (
     CHARACTERS_PER_TOKEN,
     LARGEST_CORRECTION,
     corrected_tokens,
     estimated_tokens,
 )
+from retinue.agents.descriptor import PermanentDescriptor
+from retinue.agents.state import Turn
 from retinue.clock import Clock
 from retinue.definitions.declarations import HookSet
 from retinue.engine.agent.limits import Limits

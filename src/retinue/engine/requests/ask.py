@@ -3,7 +3,7 @@
 from datetime import timedelta
 from typing import Any, Protocol
 
-from retinue.agents.descriptor import Descriptor, is_foreground
+from retinue.agents.descriptor import Descriptor
 from retinue.agents.inbox import ItemBody, Sender
 from retinue.agents.request import Asked, Question, Request, digest_of_call
 from retinue.agents.state import AgentState
@@ -81,7 +81,7 @@ class AskDesk:
 
     async def notices(self, asker: Asker, request: Request) -> list[Post]:
         """A silent word to the owner's last chat about what a background agent asks."""
-        if is_foreground(asker.descriptor):
+        if asker.descriptor.is_foreground:
             return []
         chat = await self._store.most_recent_foreground(asker.owner)
         if chat is None or chat.id == asker.id:
@@ -107,7 +107,7 @@ def _by(asker: Asker, asked: Asked) -> Asked:
     return Asked(
         requester=clean_text(name),
         definition=asker.definition,
-        is_background=not is_foreground(asker.descriptor),
+        is_background=not asker.descriptor.is_foreground,
         permission=asked.permission,
         reason=clean_text(asked.reason),
         tool=asked.tool,

@@ -2,9 +2,8 @@
 
 from collections.abc import Sequence
 
-from retinue.agents.context import neutral
+from retinue.agents.context import characters_of_part, estimated_tokens, neutral
 from retinue.agents.history import cut_points, is_exchange_start, without_erased
-from retinue.agents.tokens import characters_of_part, estimated_tokens
 from retinue.definitions.model_options import ModelOptions
 from retinue.engine.rules.decision import Pressure
 from retinue.model_messages import TextContent, UserMessage

@@ -5,9 +5,8 @@ from collections.abc import Collection
 from msgspec import structs
 
 from retinue.agents.command import SwitchCommand
-from retinue.agents.context_line import seen_text
 from retinue.agents.descriptor import Route, UserDescriptor
-from retinue.agents.inbox import Item, ItemBody, Sender
+from retinue.agents.inbox import Item, ItemBody, Sender, seen_text
 from retinue.engine.agent.live_agent import Draft, LiveAgent
 from retinue.ids import AgentId, new_item_id
 from retinue.records import AssistantRecord, NoteRecord, SystemRecord, UserRecord

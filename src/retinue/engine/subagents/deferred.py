@@ -9,7 +9,6 @@ from msgspec import structs
 
 from retinue.agents.command import ProvideCommand
 from retinue.agents.deferral import Deferral, endpoint_of
-from retinue.agents.descriptor import is_foreground
 from retinue.agents.form import Field
 from retinue.agents.request import Asked, Request, digest_of_call
 from retinue.agents.state import Turn
@@ -190,7 +189,7 @@ def _request(call: CallContext, deferral: Deferral, wanted: Sequence[Variable]) 
     asked = Asked(
         requester=clean_text(name),
         definition=call.definition,
-        is_background=not is_foreground(call.descriptor),
+        is_background=not call.descriptor.is_foreground,
         reason=clean_text(deferral.message),
         tool=deferral.config.name,
         title=clean_text(deferral.name),

@@ -11,8 +11,7 @@ from typing import Any
 import msgspec
 
 from retinue.agents.descriptor import parent_of
-from retinue.agents.fate import WITHDRAWN, is_final
-from retinue.agents.inbox import Answer, Item, ItemBody, ReplyTo, Sender, Trail
+from retinue.agents.inbox import WITHDRAWN, Answer, Item, ItemBody, ReplyTo, Sender, Trail, is_final
 from retinue.engine.agent.limits import Limits
 from retinue.engine.agent.live_agent import Draft, LiveAgent
 from retinue.engine.rules.messages import reply_text

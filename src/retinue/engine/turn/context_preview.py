@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from retinue.agents.children import registry_text
-from retinue.agents.tokens import corrected_tokens, estimated_tokens
+from retinue.agents.context import corrected_tokens, estimated_tokens
 from retinue.definitions.declarations import HookBlocked
 from retinue.engine.agent.live_agent import LiveAgent
 from retinue.engine.lineage.peers import contact_of

@@ -7,8 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from retinue.agents.children import ChildLifecycle, ChildTerms, ChildUpdate
-from retinue.agents.fate import WITHDRAWN, is_final
-from retinue.agents.inbox import Answer, Item, ItemBody, Sender, Trail
+from retinue.agents.inbox import WITHDRAWN, Answer, Item, ItemBody, Sender, Trail, is_final
 from retinue.definitions.catalog import Catalog
 from retinue.engine.agent.live_agent import Draft, LiveAgent
 from retinue.engine.lineage.family_tree import ending_of

@@ -4,8 +4,7 @@ from collections.abc import Callable, Iterable, Sequence
 
 from msgspec import structs
 
-from retinue.agents.fate import WaitReason
-from retinue.agents.inbox import Item, Sender
+from retinue.agents.inbox import Item, Sender, WaitReason
 from retinue.agents.state import Suspension, Turn
 from retinue.engine.agent.live_agent import Draft, LiveAgent
 from retinue.engine.calls.tool_call import closing

@@ -5,8 +5,7 @@ from collections.abc import Iterable, Sequence
 from msgspec import structs
 
 from retinue.agents.command import TerminateCommand, reaches_ended_agents
-from retinue.agents.fate import WITHDRAWN
-from retinue.agents.inbox import Item
+from retinue.agents.inbox import WITHDRAWN, Item
 from retinue.engine.agent.live_agent import Draft, LiveAgent
 from retinue.engine.lineage.family_tree import ending_of
 from retinue.engine.writes.turn import close_calls

@@ -8,8 +8,7 @@ from typing import Any
 from msgspec import UNSET, structs
 
 from retinue.agents.command import AgentPatch
-from retinue.agents.context_line import without_context_line
-from retinue.agents.inbox import Item, Trail
+from retinue.agents.inbox import Item, Trail, without_context_line
 from retinue.agents.state import AgentState, TokenSnapshot, Turn
 from retinue.engine.agent.live_agent import Draft, LiveAgent
 from retinue.engine.calls.tool_call import UNKNOWN_AT_THE_END, CallResult, closing

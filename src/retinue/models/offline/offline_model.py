@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import msgspec
 
-from retinue.agents.tokens import (
+from retinue.agents.context import (
     characters_of_part,
     content_characters,
     estimated_tokens,

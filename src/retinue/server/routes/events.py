@@ -15,7 +15,6 @@ from retinue.engine.feed.event_feed import LaggedError
 from retinue.errors import RetinueError
 from retinue.events import Event, encode_event
 from retinue.ids import AgentId, OwnerId
-from retinue.server.auth import Principal, unauthorized
 from retinue.server.endpoints import (
     PRINCIPAL,
     AnyEndpoint,
@@ -26,6 +25,7 @@ from retinue.server.endpoints import (
 )
 from retinue.server.error_responses import error_response
 from retinue.server.event_clients import cancelled, pump
+from retinue.server.guard import Principal, unauthorized
 from retinue.server.panel_wire import PushedInventory, inventory_of
 from retinue.server.request_decoder import decode_json, decode_query
 from retinue.server.wire import EventsQuery, Nothing, Subscribe

@@ -14,8 +14,8 @@ from retinue.server.endpoints import (
     RouteCall,
     answer,
     no_content,
-    read_body,
 )
+from retinue.server.request_decoder import read_body
 from retinue.server.wire import FileEntry, FileList, FilesQuery, FolderEntry, Nothing
 from retinue.tools.port import ServedFiles
 

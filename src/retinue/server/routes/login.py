@@ -4,8 +4,8 @@ from msgspec import UNSET
 from starlette.responses import Response
 
 from retinue.errors import RefusedError, UsageError
-from retinue.server.auth import SESSION_SECONDS, client_address
 from retinue.server.endpoints import AnyEndpoint, Endpoint, Plain, RouteCall, answer, no_content
+from retinue.server.guard import SESSION_SECONDS, client_address
 from retinue.server.wire import LoggedIn, Login, LoginCode, Nothing
 
 

@@ -14,10 +14,10 @@ from retinue.engine.feed.outcomes import Outcome
 from retinue.errors import NotFoundError, RetinueError, UsageError
 from retinue.ids import ItemId
 from retinue.records import FileReference
-from retinue.server.auth import Via
 from retinue.server.endpoints import AnyEndpoint, Endpoint, Plain, RouteCall, answer
 from retinue.server.error_responses import too_large
 from retinue.server.event_clients import cancelled
+from retinue.server.guard import Via
 from retinue.server.wire import (
     Admission,
     CommandAnswer,

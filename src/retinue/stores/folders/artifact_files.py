@@ -22,8 +22,7 @@ from retinue.stores.folders.artifact_layout import (
     owner_folder,
     view_file,
 )
-from retinue.stores.folders.atomic_files import replace_file, sync_paths
-from retinue.stores.folders.lines import append
+from retinue.stores.folders.atomic_files import append, replace_file, sync_paths
 
 _PAGE = 200
 _REACHED = "mirror.json"
@@ -43,8 +42,6 @@ class ArtifactFiles:
         self.is_behind = True
 
     def follow(self, reader: ArtifactReader) -> None:
-        if not self.is_behind:
-            return
         self.is_behind = False  # first: what changes from here on is written the next time
         try:
             self._follow(reader)

@@ -1,4 +1,4 @@
-"""Replacing a file whole, and making many replacements durable together.
+"""Files that are never left half written: replaced whole, or appended to by whole lines.
 
 A new file's content goes into a hidden spare beside it; after a sync the two change places. The
 spare is then written over the next time, which on common file systems is ten times cheaper than
@@ -80,3 +80,40 @@ def replace_file(path: str, data: bytes) -> None:
     sync_paths([spare_of(path)])
     put_in_place(path)
     sync_paths([os.path.dirname(path)])  # noqa: PTH120
+
+
+def append(path: str, data: bytes) -> None:
+    """Append whole lines; when there is no room for all of them, the file stays as it was."""
+    flags = os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC | os.O_NOFOLLOW
+    descriptor = os.open(path, flags, 0o600)
+    try:
+        size = os.fstat(descriptor).st_size
+        try:
+            written = 0
+            while written < len(data):
+                written += os.write(descriptor, data[written:])
+        except OSError:
+            os.ftruncate(descriptor, size)
+            raise
+    finally:
+        os.close(descriptor)
+
+
+def cut_after(path: str, length: int) -> None:
+    """Cut off what follows, and keep a copy of it."""
+    try:
+        descriptor = os.open(path, os.O_RDWR | os.O_CLOEXEC | os.O_NOFOLLOW)
+    except FileNotFoundError:
+        return
+    try:
+        cut_open_file(path, descriptor, length)
+    finally:
+        os.close(descriptor)
+
+
+def cut_open_file(path: str, descriptor: int, length: int) -> None:
+    size = os.fstat(descriptor).st_size
+    if length < size:
+        rest = os.pread(descriptor, size - length, length)
+        append(f"{path}.torn", rest if rest.endswith(b"\n") else rest + b"\n")
+        os.ftruncate(descriptor, length)

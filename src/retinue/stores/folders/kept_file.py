@@ -18,8 +18,6 @@ class KeptFile:
         self.is_behind = True
 
     def follow(self, reader: WholeReader) -> None:
-        if not self.is_behind:
-            return
         self.is_behind = False  # first: what changes from here on is written the next time
         try:
             if self._content is None:

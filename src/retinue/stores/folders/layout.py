@@ -7,6 +7,7 @@ agents/<id>/fates.jsonl        how messages ended, one a line; the newest ones a
 agents/<id>/files/             its own files
 """
 
+import os
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -20,6 +21,7 @@ from retinue.agents.state import Lifecycle, decode_state
 from retinue.errors import StoreDamagedError, UsageError
 from retinue.ids import AgentId, OwnerId, is_agent_id
 from retinue.stores.agent_export import EndedItem, HeldItem, StoredAgent
+from retinue.stores.folders.atomic_files import cut_open_file
 from retinue.stores.port import NewDelivery
 
 AGENTS = "agents"
@@ -28,6 +30,9 @@ STATE = "state.json"
 HISTORY = "history.jsonl"
 FATES = "fates.jsonl"
 FILES = "files"
+
+_TOGETHER = 8  # fates that move at a time
+_TAIL = 64 * 1024
 
 
 class _Envelope(Struct, kw_only=True, rename="camel"):
@@ -91,6 +96,28 @@ def state_file(stored: StoredAgent, cursor: int) -> bytes:
     )
     own = stored.state.removeprefix(b"{")
     return envelope[:-1] + (b"," if own != b"}" else b"") + own + b"\n"
+
+
+def move_fates(stored: StoredAgent) -> tuple[StoredAgent, bytes]:
+    """Take the fates that `fates.jsonl` can have out of the state, as lines.
+
+    The state is written again and again, so it must not grow with the past; a file that is
+    appended to costs a sync. So fates move from the one to the other several at a time: those of
+    messages before the first that has none yet.
+    """
+    ended = msgspec.json.decode(stored.ended, type=list[EndedItem])
+    if len(ended) < _TOGETHER:
+        return stored, b""
+    inbox = msgspec.json.decode(stored.inbox, type=list[HeldItem])
+    first_open = min((held.item.seq for held in inbox), default=stored.last_item + 1)
+    moving = [item for item in ended if item.seq < first_open]
+    if len(moving) < _TOGETHER:
+        return stored, b""
+    # As the store spells them: another spelling of the same moment would be a difference.
+    spelled = msgspec.json.decode(stored.ended, type=list[msgspec.Raw])
+    lines = b"".join(bytes(line) + b"\n" for line in spelled[: len(moving)])
+    staying = msgspec.json.encode(spelled[len(moving) :])
+    return replace(stored, ended=staying, settled=moving[-1].seq), lines
 
 
 def read_state_cursor(folder: Path) -> int:
@@ -213,6 +240,37 @@ def line_seq(line: bytes) -> int | None:
         return _numbered.decode(line).seq
     except (msgspec.MsgspecError, UnicodeDecodeError):
         return None
+
+
+def repair_tail(path: str) -> int | None:
+    """Cut off a torn last line, keep a copy of it, and give the seq of the last whole one.
+
+    None means that the last line has no number: the file has to be written anew.
+    """
+    try:
+        descriptor = os.open(path, os.O_RDWR | os.O_CLOEXEC | os.O_NOFOLLOW)
+    except FileNotFoundError:
+        return 0
+    try:
+        size = os.fstat(descriptor).st_size
+        end, line = _last_line(descriptor, size)
+        cut_open_file(path, descriptor, end)
+        return line_seq(line) if line else 0
+    finally:
+        os.close(descriptor)
+
+
+def _last_line(descriptor: int, size: int) -> tuple[int, bytes]:
+    """Find where the last whole line ends, and the line."""
+    reach = _TAIL
+    while True:
+        start = max(0, size - reach)
+        tail = os.pread(descriptor, size - start, start)
+        newline = tail.rfind(b"\n")
+        before = tail.rfind(b"\n", 0, max(newline, 0))
+        if start == 0 or before >= 0:
+            return start + newline + 1, tail[before + 1 : max(newline, 0)]
+        reach *= 8
 
 
 def _own_fields(state: bytes) -> bytes:

@@ -25,13 +25,13 @@ from retinue.repeated_log import RepeatedLog
 from retinue.stores.agent_export import StoredAgent, WholeReader
 from retinue.stores.folders.artifact_files import ArtifactFiles
 from retinue.stores.folders.atomic_files import (
+    append,
     put_in_place,
     spare_of,
     sync_file_system,
     sync_paths,
     write_spare,
 )
-from retinue.stores.folders.fate_log import settle
 from retinue.stores.folders.layout import (
     AGENTS,
     DESCRIPTOR,
@@ -39,9 +39,10 @@ from retinue.stores.folders.layout import (
     HISTORY,
     STATE,
     agent_folder,
+    move_fates,
+    repair_tail,
     state_file,
 )
-from retinue.stores.folders.lines import append, repair_tail
 from retinue.stores.folders.removal import remove_folder
 from retinue.stores.folders.schedule_file import schedule_file
 from retinue.stores.folders.variable_file import variable_file
@@ -254,8 +255,9 @@ class Mirror:
                 self._settle()
             # Not the reader's cursor: what it sees may not have been noted when the round began.
             self._remember(noted, dict(reader.offsets()))
-            self._problem = ""
-            self._trouble.end()
+            if self._problem:
+                self._problem = ""
+                self._trouble.end()
             self.rounds += 1
         except Exception as error:  # noqa: BLE001  the thread must live, or nobody follows any more
             self._problem = f"the agents' folders are behind the store: {error}"
@@ -270,9 +272,11 @@ class Mirror:
         reach("mirror:after")
 
     def _follow_others(self, reader: WholeReader) -> None:
-        self._schedules.follow(reader)
-        self._variables.follow(reader)
-        self._artifacts.follow(reader.artifacts)
+        for file in (self._schedules, self._variables):
+            if file.is_behind:
+                file.follow(reader)
+        if self._artifacts.is_behind:
+            self._artifacts.follow(reader.artifacts)
 
     def _write(self, reader: WholeReader, changed: set[AgentId], cursor: int) -> None:
         """Write agents and take them out of the set; those that are left would delay a stop."""
@@ -327,7 +331,7 @@ class Mirror:
         if stored.history:
             written.appended.append(f"{folder}/{HISTORY}")
             append(f"{folder}/{HISTORY}", stored.history)
-        stored, lines = settle(stored)
+        stored, lines = move_fates(stored)
         if lines:
             written.appended.append(f"{folder}/{FATES}")
             append(f"{folder}/{FATES}", lines)

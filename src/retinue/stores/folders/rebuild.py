@@ -16,6 +16,7 @@ from retinue.errors import RetinueError, StoreDamagedError
 from retinue.ids import AgentId, OwnerId
 from retinue.stores.agent_export import StoredAgent, WholeStore
 from retinue.stores.folders.artifact_layout import owner_folder, owners_of, read_owner_folder
+from retinue.stores.folders.atomic_files import cut_after
 from retinue.stores.folders.layout import (
     DESCRIPTOR,
     FATES,
@@ -27,7 +28,6 @@ from retinue.stores.folders.layout import (
     read_state_cursor,
     settled_fates,
 )
-from retinue.stores.folders.lines import cut_after
 from retinue.stores.folders.mirror import read_mirror_file
 from retinue.stores.folders.schedule_file import SCHEDULES, read_schedules
 from retinue.stores.folders.variable_file import VARIABLES, read_variable_file

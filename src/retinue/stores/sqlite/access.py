@@ -1,8 +1,8 @@
-"""What the parts of the embedded store share: how they write and read, and whom they tell."""
+"""What the parts of the embedded store share: how they write and read, and whom they notify."""
 
 import asyncio
 from collections.abc import Awaitable, Callable
-from typing import Any, Generic, NamedTuple, Protocol, TypeVar
+from typing import Any, NamedTuple, Protocol, TypeVar
 
 from retinue.stores.sqlite.write_operations import WriteOperation
 
@@ -24,22 +24,19 @@ class Access(NamedTuple):
     read: Read
 
 
-class Listeners(Generic[NewsT]):
-    """Whoever wants to be told."""
-
-    def __init__(self) -> None:
-        self._told: list[Callable[[NewsT], None]] = []
+class Listeners(list[Callable[[NewsT], None]]):
+    """Callbacks to call with each piece of news."""
 
     def add(self, listener: Callable[[NewsT], None]) -> Callable[[], None]:
-        """Tell somebody from now on; what is given back undoes that."""
-        self._told.append(listener)
+        """Call this one from now on; what is given back undoes that."""
+        self.append(listener)
 
         def undo() -> None:
-            if listener in self._told:
-                self._told.remove(listener)
+            if listener in self:
+                self.remove(listener)
 
         return undo
 
     def tell(self, news: NewsT) -> None:
-        for listener in tuple(self._told):
+        for listener in tuple(self):
             listener(news)

@@ -8,14 +8,32 @@ from typing import Any
 import msgspec
 
 from retinue.agents.inbox import Item
+from retinue.agents.request import Request
+from retinue.agents.usage import Spent
+from retinue.clock import to_microseconds
 from retinue.ids import OwnerId
+from retinue.records import AnyRecord, Usage
 from retinue.stores.port import AuditLine
 from retinue.stores.sqlite.queries import WRITING
-from retinue.stores.sqlite.rows import microseconds
-from retinue.stores.sqlite.tally import UsageTally, restored
 from retinue.stores.sqlite.writer_cache import CachedAgent
 
+UsageCell = tuple[str, int, str, str, str]
+"""Owner, day, definition, model, agent."""
+
 _encode = msgspec.json.encode
+
+
+class AgentChange:
+    """What one operation does to one agent."""
+
+    __slots__ = ("entry", "items", "numbers", "records", "requests")
+
+    def __init__(self, entry: CachedAgent) -> None:
+        self.entry = entry
+        self.records: Sequence[AnyRecord] = ()
+        self.items: list[Item] = []
+        self.numbers: list[int] = []
+        self.requests: Sequence[Request] = ()
 
 
 class Bodies:
@@ -55,7 +73,7 @@ class Batch:
         self.fates: dict[int, tuple[Any, ...]] = {}  # by item
         self.changes: list[tuple[Any, ...]] = []
         self.deliveries: list[tuple[Any, ...]] = []
-        self.usage = UsageTally()
+        self.usage: dict[UsageCell, list[int]] = {}  # what to add to the sums of each cell
         self.bodies = Bodies()  # of records and items
         self.audit: list[tuple[Any, ...]] = []
         self.offsets: dict[str, str] = {}
@@ -67,13 +85,21 @@ class Batch:
         """Write something down that a security review would ask about."""
         for line in lines:
             detail = _encode(line.detail).decode()
-            self.audit.append((entry.id, entry.owner, microseconds(at), line.action, detail))
+            self.audit.append((entry.id, entry.owner, to_microseconds(at), line.action, detail))
 
-    def restore_usage(self, entry: CachedAgent, history: Sequence[bytes]) -> None:
-        """Count what an agent's history tells of, unless it is counted already."""
-        tally = restored(entry, history)
-        if tally:
-            self.statements.append(("restore_usage", (_text(tally.rows),)))
+    def add_usage(self, entry: CachedAgent, day: int, usages: Iterable[tuple[str, Usage]]) -> None:
+        """Count the model calls of a commit."""
+        for model, usage in usages:
+            _count(self.usage, (entry.owner, day, entry.definition, model, entry.id), usage)
+
+    def restore_usage(self, entry: CachedAgent, calls: Iterable[Spent]) -> None:
+        """Count the model calls of an agent's history, unless they are counted already."""
+        sums: dict[UsageCell, list[int]] = {}
+        for one in calls:
+            cell = (entry.owner, one.at.toordinal(), one.definition, one.model, entry.id)
+            _count(sums, cell, one.usage)
+        if sums:
+            self.statements.append(("restore_usage", (_text(_usage_rows(sums)),)))
 
     def add_item(
         self,
@@ -92,11 +118,11 @@ class Batch:
                 item.seq,
                 item.kind,
                 1 if item.silent else 0,
-                microseconds(item.admitted_at),
+                to_microseconds(item.admitted_at),
                 item.fate,
                 item.reason,
                 item.reply_seq,
-                None if item.ended_at is None else microseconds(item.ended_at),
+                None if item.ended_at is None else to_microseconds(item.ended_at),
                 owner,
                 dedupe_key,
                 digest,
@@ -139,7 +165,7 @@ class Batch:
             _rows(states),
             _rows(full),
             _rows(self.deliveries),
-            _rows(self.usage.rows),
+            _rows(_usage_rows(self.usage)),
             self.changes[-1][0] if self.changes else None,
             _encode(self.changes),
             bodies.joined(),
@@ -164,3 +190,18 @@ def _text(rows: object) -> str:
 
 def _rows(rows: Sequence[object]) -> str | None:
     return _text(rows) if rows else None
+
+
+def _count(sums: dict[UsageCell, list[int]], cell: UsageCell, usage: Usage) -> None:
+    row = sums.get(cell)
+    if row is None:
+        row = sums[cell] = [0, 0, 0, 0, 0]
+    row[0] += 1
+    row[1] += usage.input
+    row[2] += usage.output
+    row[3] += usage.cache_read
+    row[4] += usage.cache_write
+
+
+def _usage_rows(sums: dict[UsageCell, list[int]]) -> Sequence[tuple[object, ...]]:
+    return [(*cell, *row) for cell, row in sums.items()]

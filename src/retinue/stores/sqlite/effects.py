@@ -1,14 +1,13 @@
 """Apply the effects of a commit to the rows of its group."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from datetime import datetime
 
-from retinue.stores.port import Effects
-from retinue.stores.sqlite.agent_changes import AgentChange
-from retinue.stores.sqlite.batch import Batch
-from retinue.stores.sqlite.descriptor_change import redescribe_all
+from retinue.agents.descriptor import encode_descriptor, identity_of
+from retinue.clock import to_microseconds
+from retinue.stores.port import Effects, Redescription
+from retinue.stores.sqlite.batch import AgentChange, Batch
 from retinue.stores.sqlite.requests import KnownRequests
-from retinue.stores.sqlite.rows import microseconds
 from retinue.stores.sqlite.writer_cache import CachedAgent, WriterCache
 from retinue.text import clean_text
 
@@ -18,7 +17,7 @@ def apply_effects(
     effects: Effects,
     at: datetime,
     warm: WriterCache,
-    known: KnownRequests,
+    load_requests: Callable[[], KnownRequests],
     batch: Batch,
 ) -> Sequence[CachedAgent]:
     """Apply checked effects and return the other agents that changed.
@@ -44,13 +43,29 @@ def apply_effects(
     ) = effects
     entry = draft.entry
     if usages:
-        batch.usage.add(entry, at.toordinal(), usages)
+        batch.add_usage(entry, at.toordinal(), usages)
     if requests or voids:
+        known = load_requests()
         closed = [one for voiding in voids for one in known.void(entry, voiding, at, batch)]
         draft.requests = [*closed, *known.make(entry, requests, batch)]
-    due = microseconds(at)
+    due = to_microseconds(at)
     for out in deliveries:
         row = (entry.number, out.key, out.connector, out.channel, clean_text(out.text), due)
         batch.deliveries.append(row)
     batch.note(entry, at, audit)
-    return redescribe_all(warm, batch, redescribed)
+    return [_redescribe(new, warm, batch) for new in redescribed]
+
+
+def _redescribe(new: Redescription, warm: WriterCache, batch: Batch) -> CachedAgent:
+    """Replace a descriptor; the name of an agent that ended is free for another."""
+    entry = warm.get(new.agent_id)
+    assert entry is not None  # it was checked
+    warm.remove(entry)
+    entry.descriptor = new.descriptor
+    entry.identity = identity_of(
+        new.descriptor, ended=entry.id if entry.lifecycle != "active" else None
+    )
+    warm.add(entry)
+    row = (entry.number, entry.identity, encode_descriptor(new.descriptor))
+    batch.statements.append(("redescribe", row))
+    return entry

@@ -2,15 +2,16 @@
 
 from collections.abc import Callable, Sequence
 from datetime import datetime
-from typing import Any
+from functools import cached_property
+from typing import Any, NamedTuple
 
 import msgspec
 
 from retinue.agents.descriptor import encode_descriptor, identity_of
-from retinue.agents.fate import is_final
-from retinue.agents.inbox import Item
+from retinue.agents.inbox import Item, is_final
 from retinue.agents.request import Request
 from retinue.agents.state import encode_state
+from retinue.clock import to_microseconds
 from retinue.errors import ConflictError
 from retinue.ids import AgentId, OwnerId
 from retinue.records import StartRecord, encode_record
@@ -31,14 +32,12 @@ from retinue.stores.port import (
     Post,
     Receipt,
 )
-from retinue.stores.sqlite.agent_changes import AgentChange, Claimed, Counters, changes_of
 from retinue.stores.sqlite.artifact_writes import KnownArtifacts
-from retinue.stores.sqlite.batch import Batch
+from retinue.stores.sqlite.batch import AgentChange, Batch
 from retinue.stores.sqlite.effects import apply_effects
 from retinue.stores.sqlite.preconditions import Checks, Claims, KnownKeys
 from retinue.stores.sqlite.requests import KnownRequests, item_of_decision
 from retinue.stores.sqlite.restore import Restored
-from retinue.stores.sqlite.rows import microseconds
 from retinue.stores.sqlite.schedules import KnownSchedules
 from retinue.stores.sqlite.write_operations import (
     Admit,
@@ -58,13 +57,28 @@ from retinue.stores.sqlite.write_operations import (
     SkipTo,
     WriteOperation,
 )
-from retinue.stores.sqlite.writer_cache import CachedAgent, OpenItem, WriterCache, details_differ
+from retinue.stores.sqlite.writer_cache import (
+    CachedAgent,
+    Claimed,
+    Counters,
+    OpenItem,
+    WriterCache,
+    details_differ,
+)
 from retinue.text import clean_text
 
 _encode = msgspec.json.encode
 
 # Within a turn, the list of agents is sorted anew at most this often: each time moves an index.
 _ACTIVITY_MICROSECONDS = 1_000_000
+
+
+class Loaders(NamedTuple):
+    """How a group reads what only some operations ask about; called once, when one does."""
+
+    schedules: Callable[[], KnownSchedules]
+    requests: Callable[[], KnownRequests]
+    artifacts: Callable[[], KnownArtifacts]
 
 
 class Group:
@@ -75,21 +89,28 @@ class Group:
         warm: WriterCache,
         counters: Counters,
         keys: KnownKeys,
-        schedules: KnownSchedules,
-        requests: KnownRequests,
-        artifacts: Callable[[], KnownArtifacts],
+        load: Loaders,
     ) -> None:
         self.batch = Batch()
-        self._schedules = schedules
-        self._requests = requests
-        self._known_artifacts = artifacts
-        self._artifacts: KnownArtifacts | None = None
+        self._load = load
         self._warm = warm
         self._counters = counters
         self._keys = keys
-        self._checks = Checks(warm, keys, requests)
+        self._checks = Checks(warm, keys)
         self._changes: list[tuple[int, AgentChange]] = []
         self._apart: list[Change] = []  # of no agent that is there
+
+    @cached_property
+    def _schedules(self) -> KnownSchedules:
+        return self._load.schedules()
+
+    @cached_property
+    def _requests(self) -> KnownRequests:
+        return self._load.requests()
+
+    @cached_property
+    def _artifacts(self) -> KnownArtifacts:
+        return self._load.artifacts()
 
     def run(self, operation: WriteOperation) -> object:
         """Do one operation in memory; an error means that it changed nothing."""
@@ -128,13 +149,30 @@ class Group:
             case ChangeArtifacts(change=change):
                 return self._change_artifacts(change)
             case RestoreArtifacts(kept=kept):
-                self._known_artifacts().restore(kept, self.batch)
+                self._artifacts.restore(kept, self.batch)
             case _:
                 return None
 
     def changes(self) -> list[Change]:
         """Give the feed of this group, each agent as it is at the end of it."""
-        changes = changes_of(self._changes)
+        agents: dict[int, Agent] = {}
+        changes: list[Change] = []
+        for cursor, draft in self._changes:
+            entry = draft.entry
+            agent = agents.get(entry.number)
+            if agent is None:
+                agent = agents[entry.number] = entry.agent()
+            changes.append(
+                Change(
+                    cursor=cursor,
+                    agent_id=entry.id,
+                    owner=entry.owner,
+                    agent=agent,
+                    records=draft.records,
+                    items=draft.items or (),
+                    requests=draft.requests,
+                )
+            )
         if self._apart:
             changes = sorted((*changes, *self._apart), key=lambda change: change.cursor)
         return changes
@@ -212,13 +250,15 @@ class Group:
         commit = operation.commit
         entry = self._checks.existing(commit.agent_id)
         self._checks.commit(entry, commit)
+        for voiding in commit.effects.voids:
+            self._requests.check(entry, voiding)
         draft = AgentChange(entry)
         receipts: list[Receipt] = []
         if commit.begins is not None and operation.begun is not None:
             receipts.append(self._begin(draft, commit.begins, operation.begun))
             if receipts[0].is_repeat:
                 return Committed(cursor=self._counters.cursor, receipts=receipts)
-        if commit.effects.items or commit.effects.creates:
+        if operation.bodies or commit.effects.creates:
             receipts += self._send(draft, commit.effects, operation.bodies)
         self._append(entry, operation.records)
         draft.records = commit.records
@@ -244,7 +284,8 @@ class Group:
         return receipts
 
     def _carry_out(self, draft: AgentChange, effects: Effects, at: datetime) -> None:
-        for other in apply_effects(draft, effects, at, self._warm, self._requests, self.batch):
+        changed = apply_effects(draft, effects, at, self._warm, lambda: self._requests, self.batch)
+        for other in changed:
             self._announce(AgentChange(other))
 
     def _delete(self, owner: OwnerId, agent_id: AgentId) -> None:
@@ -272,14 +313,14 @@ class Group:
         entry.context_from = stored.context_from
         self.batch.details[entry.number] = entry
         self._append(entry, restored.records)
-        self.batch.restore_usage(entry, restored.records)
+        self.batch.restore_usage(entry, restored.spent)
         for item, key, digest in restored.items:
             self._insert_item(entry, item, _encode(item.body), (new.owner, key, digest))
             entry.next_item = max(entry.next_item, item.seq + 1)
             if key is not None:
                 self._keys.take(new.owner, key, item, digest)
         draft.requests = self._requests.restore(entry, restored.requests, self.batch)
-        at = microseconds(new.state.updated_at)
+        at = to_microseconds(new.state.updated_at)
         for out in restored.deliveries:
             row = (entry.number, out.key, out.connector, out.channel, out.text, at)
             self.batch.deliveries.append(row)
@@ -287,8 +328,6 @@ class Group:
         return entry.agent()
 
     def _change_artifacts(self, new: NewChange) -> Changed:
-        if self._artifacts is None:
-            self._artifacts = self._known_artifacts()
         changed = self._artifacts.run(new, self.batch)
         if not changed.is_repeat:
             self._counters.cursor += 1
@@ -452,7 +491,7 @@ class Group:
             entry.count(item, 1)
         else:
             del entry.open[change.item_id]
-        ended = None if ended_at is None else microseconds(ended_at)
+        ended = None if ended_at is None else to_microseconds(ended_at)
         row = (held.number, change.fate, reason, change.reply_seq, ended, change.code)
         self.batch.fates[held.number] = row
         draft.items.append(item)
@@ -462,7 +501,7 @@ class Group:
         commit = operation.commit
         has_details = False
         if commit.state is not None and operation.state is not None:
-            active_at = microseconds(commit.state.updated_at)
+            active_at = to_microseconds(commit.state.updated_at)
             has_details = (
                 details_differ(entry.state, commit.state)
                 or active_at - entry.active_at >= _ACTIVITY_MICROSECONDS

@@ -3,9 +3,8 @@
 from collections.abc import Iterable, Sequence
 
 from retinue.agents.command import reaches_ended_agents
-from retinue.agents.descriptor import identity_of
-from retinue.agents.fate import is_final
-from retinue.agents.inbox import Item
+from retinue.agents.descriptor import Descriptor, identity_of
+from retinue.agents.inbox import Item, is_final
 from retinue.errors import (
     BusyError,
     ConflictError,
@@ -18,8 +17,6 @@ from retinue.errors import (
 )
 from retinue.ids import AgentId, OwnerId
 from retinue.stores.port import Commit, NewAgent, Post
-from retinue.stores.sqlite.descriptor_change import check_redescription
-from retinue.stores.sqlite.requests import KnownRequests
 from retinue.stores.sqlite.writer_cache import CachedAgent, WriterCache
 
 Claims = dict[tuple[OwnerId, str], tuple[AgentId, str]]
@@ -42,9 +39,8 @@ class KnownKeys:
 class Checks:
     """Raises what the caller has to hear; changes nothing."""
 
-    def __init__(self, warm: WriterCache, keys: KnownKeys, requests: KnownRequests) -> None:
+    def __init__(self, warm: WriterCache, keys: KnownKeys) -> None:
         self._warm = warm
-        self._requests = requests
         self._keys = keys
 
     def existing(self, agent_id: AgentId, owner: OwnerId | None = None) -> CachedAgent:
@@ -65,7 +61,7 @@ class Checks:
     def commit(self, entry: CachedAgent, commit: Commit) -> None:
         for new in commit.effects.redescribed:
             holder = self.existing(new.agent_id, new.owner)
-            check_redescription(self._warm, holder, new.descriptor)
+            self._redescription(holder, new.descriptor)
         if entry.epoch != commit.epoch:
             raise FencedError(
                 f"another runner took the agent {entry.id!r} (epoch {entry.epoch}, "
@@ -78,8 +74,6 @@ class Checks:
                     f"the next record of {entry.id!r} has the seq {expected}, not {record.seq}"
                 )
             expected += 1
-        for voiding in commit.effects.voids:
-            self._requests.check(entry, voiding)
         decided: set[str] = set()
         begun = None if commit.begins is None else commit.begins.item.id
         for change in commit.fates:
@@ -88,6 +82,14 @@ class Checks:
                 raise ConflictError(f"item {change.item_id!r} of {entry.id!r} is not open")
             if is_final(change.fate):
                 decided.add(change.item_id)
+
+    def _redescription(self, entry: CachedAgent, descriptor: Descriptor) -> None:
+        """Let a permanent agent take a new name only where that is free: it is its identity."""
+        if entry.lifecycle != "active":
+            raise TerminatedError(f"the agent {entry.id!r} has ended")
+        holder = self._warm.find(entry.owner, identity_of(descriptor))
+        if holder is not None and holder is not entry:
+            raise ConflictError(f"another agent has that name already: {holder.id}")
 
     def taken(self, posts: Iterable[tuple[Post, bytes]]) -> list[tuple[Post, bytes]]:
         """Leave out the notices for whom nobody is there any more."""

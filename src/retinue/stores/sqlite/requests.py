@@ -9,6 +9,7 @@ import msgspec
 from msgspec.structs import replace
 
 from retinue.agents.request import Request, RequestStatus, why_settled
+from retinue.clock import from_microseconds, to_microseconds
 from retinue.errors import ConflictError, NotFoundError
 from retinue.ids import AgentId, OwnerId, RequestId
 from retinue.stores.port import NewItem, Post
@@ -16,7 +17,7 @@ from retinue.stores.request_port import Decision, Voiding
 from retinue.stores.sqlite.access import Access
 from retinue.stores.sqlite.batch import Batch
 from retinue.stores.sqlite.queries import READING, WRITING
-from retinue.stores.sqlite.rows import microseconds, moment, request_of
+from retinue.stores.sqlite.rows import request_of
 from retinue.stores.sqlite.write_operations import SettleRequest
 from retinue.stores.sqlite.writer_cache import CachedAgent
 from retinue.text import clean_text
@@ -46,7 +47,7 @@ class KnownRequests:
         made = [replace(request, owner=entry.owner, agent_id=entry.id) for request in requests]
         for request in made:
             self._known[request.id] = request
-            expires_at = microseconds(request.expires_at)
+            expires_at = to_microseconds(request.expires_at)
             row = (request.id, entry.owner, entry.number, expires_at, _encode(request))
             batch.statements.append(("insert_request", row))
         return made
@@ -126,7 +127,7 @@ class KnownRequests:
     def _settle(self, entry: CachedAgent, request: Request, batch: Batch) -> Request:
         assert request.decided_at is not None  # it is settled now
         self._known[request.id] = request
-        decided_at = microseconds(request.decided_at)
+        decided_at = to_microseconds(request.decided_at)
         answers = _encode(request.values) if request.values else None
         row = (request.id, request.status, decided_at, request.decided_by, request.note, answers)
         batch.statements.append(("settle_request", row))
@@ -189,7 +190,7 @@ class SqliteRequests:
         return await self._read(_read, "requests", owner, status, agent_id, before, limit)
 
     async def due(self, now: datetime, limit: int) -> Sequence[Request]:
-        return await self._read(_read, "due_requests", microseconds(now), limit)
+        return await self._read(_read, "due_requests", to_microseconds(now), limit)
 
     async def earliest(self) -> datetime | None:
         return await self._read(_read_earliest)
@@ -201,4 +202,4 @@ def _read(connection: sqlite3.Connection, query: str, *parameters: object) -> li
 
 def _read_earliest(connection: sqlite3.Connection) -> datetime | None:
     (earliest,) = connection.execute(READING["earliest_request"]).fetchone()
-    return None if earliest is None else moment(earliest)
+    return None if earliest is None else from_microseconds(earliest)

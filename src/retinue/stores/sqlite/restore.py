@@ -10,13 +10,16 @@ from retinue.agents.descriptor import decode_descriptor, identity_of
 from retinue.agents.inbox import Item, ItemBody, ItemKind, Sender
 from retinue.agents.request import Request
 from retinue.agents.state import decode_state
+from retinue.agents.usage import Spent, spent
 from retinue.errors import ConflictError
-from retinue.records import SystemRecord, UserRecord, decode_record
+from retinue.records import AnyRecord, SystemRecord, UserRecord, decode_record
 from retinue.stores.agent_export import EndedItem, HeldItem, StoredAgent
 from retinue.stores.port import NewAgent, NewDelivery
 from retinue.stores.sqlite.preconditions import KnownKeys
 
 KeyedItem = tuple[Item, str | None, str]  # with its dedupe key and digest
+
+_USAGE_MARKS = (b'"usage":', b'"kind":"handoff"')  # of the records that are worth decoding
 
 
 class _Keyed(Struct):
@@ -42,6 +45,7 @@ class Restored:
         self.items.sort(key=lambda entry: entry[0].seq)
         self._check_keys(keys)
         self.requests = msgspec.json.decode(stored.requests, type=list[Request])
+        self.spent: list[Spent] = [*spent(list(_with_usage(self.records)), stored.definition)]
         self.deliveries = msgspec.json.decode(stored.outbox, type=list[NewDelivery])
 
     def _check_keys(self, keys: KnownKeys) -> None:
@@ -99,3 +103,9 @@ def _texts(records: Sequence[bytes], wanted: set[str]) -> dict[str, str]:
             if isinstance(record, UserRecord | SystemRecord) and record.item in wanted:
                 texts[str(record.item)] = record.text
     return texts
+
+
+def _with_usage(lines: Sequence[bytes]) -> Iterator[AnyRecord]:
+    for line in lines:
+        if any(mark in line for mark in _USAGE_MARKS):
+            yield decode_record(line)

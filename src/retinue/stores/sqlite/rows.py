@@ -1,7 +1,6 @@
 """Rows of the database as the port's types."""
 
 from collections.abc import Sequence
-from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import msgspec
@@ -10,24 +9,15 @@ from retinue.agents.descriptor import decode_descriptor
 from retinue.agents.inbox import Item, ItemBody
 from retinue.agents.request import Request
 from retinue.agents.state import decode_state
+from retinue.clock import from_microseconds
 from retinue.stores.port import Agent, AuditEntry, Delivery
 
 Row = Sequence[Any]
 
-_EPOCH = datetime.fromtimestamp(0, UTC)
 _bodies = msgspec.json.Decoder(ItemBody)
 _requests = msgspec.json.Decoder(Request)
 _texts = msgspec.json.Decoder(dict[str, str])
 _values = msgspec.json.Decoder(dict[str, Any])
-
-
-def microseconds(moment: datetime) -> int:
-    since = moment - _EPOCH
-    return (since.days * 86_400 + since.seconds) * 1_000_000 + since.microseconds
-
-
-def moment(value: int) -> datetime:
-    return _EPOCH + timedelta(microseconds=value)
 
 
 class _Listed(msgspec.Struct, rename="camel"):
@@ -72,12 +62,12 @@ def item_of(row: Row) -> Item:
         kind=kind,
         silent=bool(silent),
         body=_bodies.decode(body),
-        admitted_at=moment(admitted),
+        admitted_at=from_microseconds(admitted),
         fate=fate,
         reason=reason,
         code=code,
         reply_seq=reply,
-        ended_at=None if ended is None else moment(ended),
+        ended_at=None if ended is None else from_microseconds(ended),
     )
 
 
@@ -91,14 +81,18 @@ def delivery_of(row: Row) -> Delivery:
         channel=channel,
         text=text,
         attempts=attempts,
-        due_at=moment(due),
+        due_at=from_microseconds(due),
     )
 
 
 def audit_entry(row: Row) -> AuditEntry:
     number, agent_id, at, action, detail = row
     return AuditEntry(
-        number=number, agent_id=agent_id, at=moment(at), action=action, detail=_texts.decode(detail)
+        number=number,
+        agent_id=agent_id,
+        at=from_microseconds(at),
+        action=action,
+        detail=_texts.decode(detail),
     )
 
 
@@ -110,7 +104,7 @@ def request_of(row: Row) -> Request:
     return msgspec.structs.replace(
         request,
         status=status,
-        decided_at=None if decided_at is None else moment(decided_at),
+        decided_at=None if decided_at is None else from_microseconds(decided_at),
         decided_by=decided_by,
         note=note,
         values={} if answers is None else _values.decode(answers),

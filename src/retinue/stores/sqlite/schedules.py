@@ -11,6 +11,7 @@ from msgspec.structs import replace
 
 from retinue.agents.schedule import Schedule
 from retinue.agents.watch import Mark
+from retinue.clock import from_microseconds, to_microseconds
 from retinue.errors import ConflictError, NotFoundError
 from retinue.ids import ItemId, OwnerId, ScheduleId
 from retinue.stores.port import Post, Receipt
@@ -18,7 +19,7 @@ from retinue.stores.schedule_port import Firing, KeptSchedules, Slot, StoredSche
 from retinue.stores.sqlite.access import Access, Listeners
 from retinue.stores.sqlite.batch import Batch
 from retinue.stores.sqlite.queries import READING, WRITING
-from retinue.stores.sqlite.rows import Row, microseconds, moment
+from retinue.stores.sqlite.rows import Row
 from retinue.stores.sqlite.write_operations import (
     AddSchedule,
     ExecuteMark,
@@ -54,7 +55,7 @@ class KnownSchedules:
             if row is not None:
                 self._revisions[key] = row[0]
             if isinstance(operation, Fire):
-                slot = (*key, microseconds(operation.firing.due_at))
+                slot = (*key, to_microseconds(operation.firing.due_at))
                 if connection.execute(WRITING["slot_taken"], slot).fetchone() is not None:
                     self._taken.add(slot)
 
@@ -89,7 +90,7 @@ class KnownSchedules:
         key = (firing.owner, firing.schedule_id)
         if firing.revision is not None and self._revisions.get(key) != firing.revision:
             return False
-        if (*key, microseconds(firing.due_at)) in self._taken:
+        if (*key, to_microseconds(firing.due_at)) in self._taken:
             self._move_on(firing, batch)
             return False
         return True
@@ -97,10 +98,10 @@ class KnownSchedules:
     def take(self, firing: Firing, item_id: ItemId | None, batch: Batch) -> None:
         key = (firing.owner, firing.schedule_id)
         if firing.status is not None:
-            due_at = microseconds(firing.due_at)
+            due_at = to_microseconds(firing.due_at)
             self._taken.add((*key, due_at))
             told = (firing.status, firing.reason, firing.difference)
-            row = (*key, due_at, microseconds(firing.at), *told, item_id)
+            row = (*key, due_at, to_microseconds(firing.at), *told, item_id)
             batch.statements.append(("insert_slot", row))
             batch.statements.append(("prune_slots", (*key, SLOTS_KEPT)))
         for name, mark in firing.marks.items():
@@ -136,7 +137,7 @@ def _restoring(kept: KeptSchedules) -> list[Statement]:
     for owner, by_schedule in kept.slots.items():
         for schedule_id, slots in by_schedule.items():
             for slot in slots:
-                times = (microseconds(slot.due_at), microseconds(slot.at))
+                times = (to_microseconds(slot.due_at), to_microseconds(slot.at))
                 told = (slot.status, slot.reason, slot.difference)
                 row = (owner, schedule_id, *times, *told, slot.item_id)
                 statements.append(("insert_slot", row))
@@ -222,10 +223,10 @@ class SqliteSchedules:
         return await self._read(_read_schedules, owner, None)
 
     async def due(self, now: datetime, limit: int) -> Sequence[StoredSchedule]:
-        return await self._read(_read_due, microseconds(now), limit)
+        return await self._read(_read_due, to_microseconds(now), limit)
 
     async def earliest(self, after: datetime) -> datetime | None:
-        return await self._read(_read_earliest, microseconds(after))
+        return await self._read(_read_earliest, to_microseconds(after))
 
     async def slots(self, owner: OwnerId, schedule_id: ScheduleId, limit: int) -> Sequence[Slot]:
         return await self._read(_read_slots, owner, schedule_id, limit)
@@ -272,7 +273,7 @@ def _read_schedules(
 
 def _read_earliest(connection: sqlite3.Connection, after: int) -> datetime | None:
     (earliest,) = connection.execute(READING["earliest_schedule"], (after,)).fetchone()
-    return None if earliest is None else moment(earliest)
+    return None if earliest is None else from_microseconds(earliest)
 
 
 def _read_slots(
@@ -296,7 +297,7 @@ def _schedule_of(row: Row) -> StoredSchedule:
     revision, next_at, body = row[:3]
     return StoredSchedule(
         schedule=_schedules.decode(body),
-        next_at=None if next_at is None else moment(next_at),
+        next_at=None if next_at is None else from_microseconds(next_at),
         revision=revision,
     )
 
@@ -304,8 +305,8 @@ def _schedule_of(row: Row) -> StoredSchedule:
 def _slot_of(row: Row) -> Slot:
     due_at, at, status, reason, difference, item, agent, fate, fate_reason, ended = row
     return Slot(
-        due_at=moment(due_at),
-        at=moment(at),
+        due_at=from_microseconds(due_at),
+        at=from_microseconds(at),
         status=status,
         reason=reason,
         difference=difference,
@@ -313,7 +314,7 @@ def _slot_of(row: Row) -> Slot:
         agent_id=agent,
         fate=fate,
         fate_reason=fate_reason or "",
-        ended_at=None if ended is None else moment(ended),
+        ended_at=None if ended is None else from_microseconds(ended),
     )
 
 
@@ -322,4 +323,4 @@ def _body(post: Post) -> bytes:
 
 
 def _optional(time: datetime | None) -> int | None:
-    return None if time is None else microseconds(time)
+    return None if time is None else to_microseconds(time)

@@ -2,7 +2,7 @@
 
 import asyncio
 import sqlite3
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping, Sequence
 from datetime import datetime
 from pathlib import Path
 from typing import Any, TypeVar
@@ -12,12 +12,13 @@ import msgspec
 from retinue.agents.descriptor import Descriptor, identity_of
 from retinue.agents.inbox import Item
 from retinue.agents.state import encode_state
-from retinue.clock import Clock, SystemClock
+from retinue.clock import Clock, SystemClock, to_microseconds
 from retinue.errors import StoreError, StoreFullError, UsageError
 from retinue.ids import AgentId, ItemId, OwnerId, new_id
 from retinue.records import AnyRecord, encode_record
 from retinue.stores.agent_export import StoredAgent
 from retinue.stores.port import (
+    NO_EFFECTS,
     Agent,
     AgentPage,
     AgentQuery,
@@ -37,7 +38,6 @@ from retinue.stores.port import (
 )
 from retinue.stores.sqlite import reader
 from retinue.stores.sqlite.access import Access, Listeners
-from retinue.stores.sqlite.agent_changes import Claimed
 from retinue.stores.sqlite.artifacts import SqliteArtifacts, prepare_index
 from retinue.stores.sqlite.checkpoints import Checkpoints
 from retinue.stores.sqlite.database_file import (
@@ -52,7 +52,7 @@ from retinue.stores.sqlite.export_reader import SqliteWholeReader
 from retinue.stores.sqlite.queries import READING, WRITING
 from retinue.stores.sqlite.reader import Readers
 from retinue.stores.sqlite.requests import SqliteRequests
-from retinue.stores.sqlite.rows import Row, audit_entry, delivery_of, microseconds
+from retinue.stores.sqlite.rows import Row, audit_entry, delivery_of
 from retinue.stores.sqlite.schedules import SqliteSchedules
 from retinue.stores.sqlite.usage import SqliteUsage
 from retinue.stores.sqlite.variables import SqliteVariables
@@ -70,12 +70,13 @@ from retinue.stores.sqlite.write_operations import (
     WriteOperation,
 )
 from retinue.stores.sqlite.writer import Outcome, Writer
+from retinue.stores.sqlite.writer_cache import Claimed
 
 Listener = Callable[[Sequence[Change]], None]
 T = TypeVar("T")
 
 _REFUSAL_SECONDS = 3.0  # longer than the engine waits before it tries a refused commit again
-_bodies = msgspec.json.Encoder()
+_encode = msgspec.json.Encoder().encode
 
 _GIVEN_UP_KEPT = 30 * 24 * 3600 * 1_000_000  # microseconds
 
@@ -199,9 +200,13 @@ class SqliteStore:
 
     # -- writing
 
-    async def admit(self, post: Post, *, offset: Offset | None = None) -> Receipt:
-        body = _body(post)
-        return await self._write(Admit(self._future(), post, body, offset))
+    def admit(self, post: Post, *, offset: Offset | None = None) -> Awaitable[Receipt]:
+        future = self._future()
+        try:
+            body = _encode(post.item.body)
+        except UnicodeEncodeError as error:
+            return _failed(future, error)
+        return self._write(Admit(future, post, body, offset))
 
     async def create(self, new: NewAgent) -> tuple[Agent, bool]:
         return await self._write(Create(self._future(), new))
@@ -219,21 +224,23 @@ class SqliteStore:
             items=claimed.items,
         )
 
-    async def commit(self, commit: Commit) -> Committed:
+    def commit(self, commit: Commit) -> Awaitable[Committed]:
+        future = self._future()
         try:
             state = None if commit.state is None else encode_state(commit.state)
+            posts = () if commit.effects is NO_EFFECTS else commit.effects.items
+            bodies = [_encode(post.item.body) for post in posts]
+            begun = None if commit.begins is None else _encode(commit.begins.item.body)
             records = [encode_record(record) for record in commit.records]
         except UnicodeEncodeError as error:
-            raise _not_text(error) from error
-        bodies = [_body(post) for post in commit.effects.items]
-        begun = None if commit.begins is None else _body(commit.begins)
-        return await self._write(Apply(self._future(), commit, state, records, bodies, begun))
+            return _failed(future, error)
+        return self._write(Apply(future, commit, state, records, bodies, begun))
 
     async def delete(self, owner: OwnerId, agent_id: AgentId) -> None:
         await self._write(DeleteAgent(self._future(), owner, agent_id))
 
     async def note(self, owner: OwnerId, agent_id: AgentId, line: AuditLine) -> None:
-        at = microseconds(self._clock.now())
+        at = to_microseconds(self._clock.now())
         detail = msgspec.json.encode(line.detail).decode()
         row = (agent_id, owner, at, line.action, detail)
         await self._execute("insert_audit", msgspec.json.encode([row]).decode())
@@ -344,7 +351,7 @@ class SqliteStore:
     # -- outbox
 
     async def due_deliveries(self, now: datetime, limit: int) -> Sequence[Delivery]:
-        rows = await self._rows("due_deliveries", microseconds(now), limit)
+        rows = await self._rows("due_deliveries", to_microseconds(now), limit)
         return [delivery_of(row) for row in rows]
 
     async def delivered(self, delivery_id: int) -> None:
@@ -354,11 +361,11 @@ class SqliteStore:
         self, delivery_id: int, *, error: str, retry_at: datetime | None
     ) -> None:
         if retry_at is None:
-            now = microseconds(self._clock.now())
+            now = to_microseconds(self._clock.now())
             await self._end_delivery("give_up_delivery", delivery_id, error, now)
             await self._execute("prune_deliveries", now - _GIVEN_UP_KEPT)
         else:
-            await self._execute("postpone_delivery", delivery_id, error, microseconds(retry_at))
+            await self._execute("postpone_delivery", delivery_id, error, to_microseconds(retry_at))
 
     async def _end_delivery(self, statement: str, delivery_id: int, *parameters: object) -> None:
         row = await self._row("delivery_agent", delivery_id)
@@ -416,18 +423,16 @@ class SqliteStore:
                     self._refusal_counts_until = self._clock.monotonic() + _REFUSAL_SECONDS
                 future.set_exception(error)
         if changes:
-            self._listeners.tell(changes)
+            for listener in tuple(self._listeners):
+                listener(changes)
 
 
-def _body(post: Post) -> bytes:
-    try:
-        return _bodies.encode(post.item.body)
-    except UnicodeEncodeError as error:
-        raise _not_text(error) from error
-
-
-def _not_text(error: UnicodeEncodeError) -> UsageError:
-    return UsageError(f"a text holds half a character ({error.reason}): clean it before it is sent")
+def _failed(future: "asyncio.Future[Any]", error: UnicodeEncodeError) -> "asyncio.Future[Any]":
+    reason = f"a text holds half a character ({error.reason}): clean it before it is sent"
+    refusal = UsageError(reason)
+    refusal.__cause__ = error
+    future.set_exception(refusal)
+    return future
 
 
 def _fetch(connection: sqlite3.Connection, sql: str, parameters: Sequence[Any]) -> list[Row]:

@@ -12,11 +12,10 @@ from retinue.agents.descriptor import identity_of
 from retinue.errors import RetinueError, StoreDamagedError, StoreFullError
 from retinue.failpoints import IS_ARMED, reach
 from retinue.stores.port import NO_EFFECTS, Change, Commit, NewAgent, Post
-from retinue.stores.sqlite.agent_changes import Counters
 from retinue.stores.sqlite.artifact_writes import KnownArtifacts
 from retinue.stores.sqlite.batch import Batch, prepare
 from retinue.stores.sqlite.database_file import connect, store_error
-from retinue.stores.sqlite.group import Group
+from retinue.stores.sqlite.group import Group, Loaders
 from retinue.stores.sqlite.preconditions import KnownKeys
 from retinue.stores.sqlite.queries import READING, WRITING
 from retinue.stores.sqlite.requests import KnownRequests
@@ -38,7 +37,7 @@ from retinue.stores.sqlite.write_operations import (
     SettleRequest,
     WriteOperation,
 )
-from retinue.stores.sqlite.writer_cache import WriterCache
+from retinue.stores.sqlite.writer_cache import Counters, WriterCache
 
 _GROUP = 1024
 _PRUNE = 4096
@@ -275,20 +274,20 @@ class Writer:
 
     def _group(self, operations: Sequence[WriteOperation]) -> Group:
         """Begin a group that knows what these operations ask about."""
+        connection = self._connection
         needs = Needs(operations, self._warm)
         if needs.ids or needs.identities:
-            self._warm.load(self._connection, needs.ids, needs.identities)
+            self._warm.load(connection, needs.ids, needs.identities)
         return Group(
             self._warm,
             self._counters,
             self._known_keys(needs.keys),
-            KnownSchedules(self._connection, needs.schedules),
-            KnownRequests(self._connection, needs.requests, needs.asking),
-            self._known_artifacts,
+            Loaders(
+                schedules=lambda: KnownSchedules(connection, needs.schedules),
+                requests=lambda: KnownRequests(connection, needs.requests, needs.asking),
+                artifacts=lambda: KnownArtifacts(connection, has_index=self._has_index),
+            ),
         )
-
-    def _known_artifacts(self) -> KnownArtifacts:
-        return KnownArtifacts(self._connection, has_index=self._has_index)
 
     def _commit(self, batch: Batch, operations: Sequence[WriteOperation]) -> None:
         """Put the group on disk; a single statement is a transaction by itself."""

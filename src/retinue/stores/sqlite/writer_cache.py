@@ -13,13 +13,26 @@ import msgspec
 from retinue.agents.descriptor import Descriptor, Kind, decode_descriptor, kind_of
 from retinue.agents.inbox import Item
 from retinue.agents.state import AgentState, Lifecycle, decode_state
+from retinue.clock import to_microseconds
 from retinue.ids import AgentId, ItemId, OwnerId
 from retinue.stores.port import Agent
 from retinue.stores.sqlite.queries import WRITING
-from retinue.stores.sqlite.rows import Row, item_of, microseconds
+from retinue.stores.sqlite.rows import Row, item_of
 
 _encode = msgspec.json.encode
 _WARM_AGENTS = 4096
+
+
+class Counters:
+    """The next numbers of rows; the database's maxima, kept in memory."""
+
+    __slots__ = ("agent", "cursor", "floor", "item")
+
+    def __init__(self, agent: int, item: int, cursor: int, floor: int) -> None:
+        self.agent = agent
+        self.item = item
+        self.cursor = cursor
+        self.floor = floor  # changes up to this cursor are pruned
 
 
 class OpenItem:
@@ -76,7 +89,7 @@ class CachedAgent:
         self.definition = definition
         self.state = state
         self.encoded = b""  # the state, as it is stored
-        self.active_at = microseconds(state.updated_at)
+        self.active_at = to_microseconds(state.updated_at)
         self.lifecycle: Lifecycle = "active"
         self.epoch = 0
         self.context_from = 1
@@ -121,9 +134,23 @@ class CachedAgent:
             self.context_from,
             1 if state.pinned_at is not None else 0,
             self.active_at,
-            None if seen is None else microseconds(seen),
+            None if seen is None else to_microseconds(seen),
             0 if state.turn is None else 1,
         )
+
+
+class Claimed:
+    """What a claim found in memory; the records are read afterwards, nobody can add any."""
+
+    __slots__ = ("agent", "context_from", "epoch", "items", "next_seq", "number")
+
+    def __init__(self, entry: CachedAgent) -> None:
+        self.number = entry.number
+        self.agent = entry.agent()
+        self.epoch = entry.epoch
+        self.next_seq = entry.next_seq
+        self.context_from = entry.context_from
+        self.items = tuple(open_item.item for open_item in entry.open.values())
 
 
 def details_differ(before: AgentState, after: AgentState) -> bool:

@@ -14,7 +14,7 @@ from typing import Any
 
 import msgspec
 
-from retinue.agents.fate import is_final
+from retinue.agents.inbox import is_final
 from retinue.errors import RetinueError
 from retinue.failpoints import rearm
 from retinue.testing.verify.effects import EFFECTS, EffectLog

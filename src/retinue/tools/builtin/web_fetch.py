@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote, urlsplit
 
 from retinue.agents.permission import NETWORK
+from retinue.tools.execution import store_file
 from retinue.tools.function_tool import FunctionTool, tool
 from retinue.tools.grants import require
 from retinue.tools.guarded_http import Fetched, GuardedClient
 from retinue.tools.html_text import html_text
 from retinue.tools.port import ToolContext, ToolOutput
-from retinue.tools.results import store_file
 from retinue.tools.threads import in_thread
 
 if TYPE_CHECKING:

@@ -9,8 +9,8 @@ import re
 import mcp_types as types
 
 from retinue.text import clean_text
+from retinue.tools.execution import Attachment, as_json, output_of
 from retinue.tools.port import Effect, ToolContext, ToolOutput
-from retinue.tools.results import Attachment, as_json, output_of
 
 _LONGEST_NAME = 64
 _LONGEST_DESCRIPTION = 8_000

@@ -14,7 +14,7 @@ from retinue.plugins.artifacts.artifact_plugins import artifact_plugins
 from retinue.plugins.port import OperationContext
 from retinue.stores.sqlite.store import SqliteStore
 from retinue.testing.fake_clock import FakeClock
-from retinue.tools.results import as_json
+from retinue.tools.execution import as_json
 
 
 class Caller:
