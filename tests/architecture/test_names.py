@@ -15,7 +15,6 @@ SHARED_MODULES: dict[str, str] = {}
 
 # "path::Class" that shares its name → why.
 SHARED_CLASSES = {
-    "engine/agent/live_agent.py::Change": "commands to a live agent become items of its inbox",
     "server/descriptor_wire.py::NewAgent": "the body of the request that creates one",
     "server/wire.py::Answer": "the body of the request that answers one",
     "server/wire.py::Asked": "what is asked, as it is sent",

@@ -35,7 +35,7 @@ GROUPS: Mapping[str, Mapping[str, CommandEntry]] = {
         "doctor": CommandEntry("doctor.checklist:doctor", "check settings, models, disk, store"),
     },
     "Talk": {
-        "chat": CommandEntry("chat.command:chat", "talk to an agent in the terminal"),
+        "chat": CommandEntry("chat.chat_command:chat", "talk to an agent in the terminal"),
         "send": CommandEntry("messages:send", "send one message"),
         "why": CommandEntry("messages:why", "tell the life of one message"),
     },
