@@ -4,7 +4,7 @@ from collections.abc import AsyncIterator
 import pytest
 from msgspec.structs import replace
 
-from retinue.engine.feed import subscribers
+from retinue.engine.feed import event_feed
 from retinue.engine.feed.agent_views import cursor_of, events_of
 from retinue.engine.feed.event_feed import LaggedError
 from retinue.events import (
@@ -170,7 +170,7 @@ async def test_a_reader_sees_only_its_owner_s_agents(start: Start) -> None:
 async def test_a_slow_reader_is_told_to_come_back_and_can(
     start: Start, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(subscribers, "_QUEUE", 5)
+    monkeypatch.setattr(event_feed, "_QUEUE", 5)
     kit = await start(lambda request: "ok")
     agent = await kit.agent()
     stream = kit.engine.subscribe(LOCAL_OWNER, after=None)
