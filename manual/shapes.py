@@ -76,7 +76,7 @@ def _under_fields(tree: ast.ClassDef) -> Iterator[tuple[str, str]]:
                 ast.AnnAssign(target=ast.Name(id=name)),
                 ast.Expr(value=ast.Constant(value=str(text))),
             ):
-                yield name, text
+                yield name, " ".join(text.split())
             case _:
                 pass
 

@@ -1,7 +1,7 @@
-"""Retinue: durable AI agents that never lose a message and never do a thing twice.
+"""Retinue: durable AI agents that never lose a message and never repeat an action.
 
-The names below are what definition and tool files import; each loads on first use, so
-`import retinue` itself costs next to nothing.
+Definition and tool files import the names below. Each is loaded on first use, so that
+`import retinue` stays fast.
 """
 
 from importlib import import_module
@@ -48,7 +48,7 @@ _HOMES = {
 
 
 def __getattr__(name: str) -> object:
-    """Import a public name from its home when somebody asks for it."""
+    """Import a public name on first use."""
     home = _HOMES.get(name)
     if home is None:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -1,4 +1,4 @@
-"""The only clock: everything that needs the time or a delay is given one of these."""
+"""The clock that is passed to all code that needs the time or a delay."""
 
 import asyncio
 import difflib
@@ -12,7 +12,7 @@ from typing import Protocol
 
 
 class Clock(Protocol):
-    """Wall time for records, monotonic time for intervals, and sleeping."""
+    """Wall time for records, monotonic time for intervals, and `sleep`."""
 
     def now(self) -> datetime: ...
 
@@ -45,11 +45,11 @@ def from_microseconds(value: int) -> datetime:
 
 
 class UnknownZoneError(ValueError):
-    """There is no time zone of that name; says which may have been meant."""
+    """There is no time zone with this name; the message suggests similar ones."""
 
 
 def zone_of(name: str) -> zoneinfo.ZoneInfo:
-    """Find an IANA time zone. Raises `UnknownZoneError`."""
+    """Return an IANA time zone. Raises `UnknownZoneError`."""
     try:
         return zoneinfo.ZoneInfo(name)
     except (zoneinfo.ZoneInfoNotFoundError, ValueError, OSError):
@@ -61,14 +61,14 @@ def zone_of(name: str) -> zoneinfo.ZoneInfo:
 
 
 def zones_of_city(name: str) -> list[str]:
-    """Give the time zones that are named after a city; some cities have several names for one."""
+    """Return the time zones that are named after a city; a zone can have several names."""
     wanted = name.strip().replace(" ", "_").lower()
     known = zoneinfo.available_timezones()
     return sorted(zone for zone in known if zone.rpartition("/")[2].lower() == wanted)
 
 
 def machine_zone() -> str:
-    """The time zone that this machine is set to; UTC when it does not say."""
+    """Return the time zone of this machine, or UTC if none is configured."""
     link = Path("/etc/localtime")
     linked = str(link.readlink()) if link.is_symlink() else ""
     for name in (os.environ.get("TZ", "").lstrip(":"), linked.partition("zoneinfo/")[2]):

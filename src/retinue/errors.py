@@ -1,23 +1,23 @@
-"""Every error that Retinue raises on purpose, by what the catcher does next.
+"""Every error that Retinue raises on purpose, grouped by how a caller handles it.
 
 RetinueError
-├── UsageError               the caller or the settings are wrong; retrying cannot help
-│   ├── DefinitionError      a definition, prompt or tool file does not load
-│   └── ArgumentsError       the arguments of a tool or an operation do not fit; names the fields
-├── NotFoundError            no such thing, or not for this owner
-├── ConflictError            the thing exists already, with another content
-├── TerminatedError          the agent ended and takes no more messages
-├── RefusedError             understood, and not allowed
-├── OperationError           an operation of a plugin failed; its author has to look
-├── BusyError                somebody else holds it (a port, a data directory)
-├── StoreError               the store cannot do it now
-│   ├── FencedError          another process owns the agent; drop what you hold
-│   ├── StoreFullError       no room or not writable; nothing was stored; try again later
-│   └── StoreDamagedError    the file is not readable; see `retinue doctor`
-└── ModelError               carries is_retryable
-    ├── RateLimitedError     carries retry_after_seconds
+├── UsageError               invalid request or settings; a retry does not help
+│   ├── DefinitionError      a definition, prompt or tool file fails to load
+│   └── ArgumentsError       invalid arguments for a tool or an operation; lists the fields
+├── NotFoundError            it does not exist, or belongs to another owner
+├── ConflictError            it already exists with different content
+├── TerminatedError          the agent has ended and accepts no more messages
+├── RefusedError             the request is valid, but not allowed
+├── OperationError           a plugin operation failed; the log has the traceback
+├── BusyError                in use by another process (a port, a data directory)
+├── StoreError               the store is unavailable
+│   ├── FencedError          another process owns the agent; discard cached state
+│   ├── StoreFullError       disk full or read-only; nothing was stored; retry later
+│   └── StoreDamagedError    the database file is corrupt; see `retinue doctor`
+└── ModelError               has is_retryable
+    ├── RateLimitedError     has retry_after_seconds
     ├── ModelTimeoutError
-    ├── StreamCutError       the answer ended without a finish reason
+    ├── StreamCutError       the response ended without a finish reason
     ├── ContextTooLongError
     └── UnknownModelError
 """
@@ -26,7 +26,7 @@ from collections.abc import Mapping
 
 
 class RetinueError(Exception):
-    """The base of all of them; `code` is stable and appears on the wire."""
+    """Base class; `code` is stable and is sent to clients."""
 
     code = "error"
 
@@ -37,13 +37,13 @@ class RetinueError(Exception):
 
 
 class UsageError(RetinueError):
-    """The caller or the settings are wrong; retrying cannot help."""
+    """The request or the settings are invalid; a retry does not help."""
 
     code = "invalid"
 
 
 class DefinitionError(UsageError):
-    """A file does not load: names the file, the field path and what was expected."""
+    """A file fails to load; has the file, the field path and the reason."""
 
     code = "definition_invalid"
 
@@ -62,67 +62,67 @@ class DefinitionError(UsageError):
 
 
 class ArgumentsError(UsageError):
-    """The arguments of a tool or an operation do not fit; `details.fields` says which and why."""
+    """The arguments of a tool or an operation are invalid; `details.fields` lists each problem."""
 
     code = "invalid_arguments"
 
 
 class NotFoundError(RetinueError):
-    """There is no such thing, or it belongs to somebody else."""
+    """The object does not exist, or belongs to another owner."""
 
     code = "not_found"
 
 
 class ConflictError(RetinueError):
-    """The thing exists already, with another content."""
+    """The object already exists with different content."""
 
     code = "conflict"
 
 
 class TerminatedError(RetinueError):
-    """The agent ended and takes no more messages."""
+    """The agent has ended and accepts no more messages."""
 
     code = "terminated"
 
 
 class RefusedError(RetinueError):
-    """Understood, and not allowed."""
+    """The request is valid, but not allowed."""
 
     code = "refused"
 
 
 class OperationError(RetinueError):
-    """An operation of a plugin failed or took too long; the log tells where."""
+    """A plugin operation failed or timed out; the log has the traceback."""
 
     code = "operation_failed"
 
 
 class BusyError(RetinueError):
-    """Somebody else holds it: a port, a data directory."""
+    """The resource (a port, a data directory) is in use by another process."""
 
     code = "busy"
 
 
 class StoreError(RetinueError):
-    """The store cannot do it now."""
+    """The store is unavailable."""
 
     code = "store"
 
 
 class FencedError(StoreError):
-    """Another process owns the agent; drop what you hold."""
+    """Another process owns the agent; discard cached state."""
 
     code = "fenced"
 
 
 class StoreFullError(StoreError):
-    """The disk is full or not writable; nothing was stored."""
+    """The disk is full or read-only; nothing was stored."""
 
     code = "store_full"
 
 
 class StoreDamagedError(StoreError):
-    """The database file is not readable."""
+    """The database file is corrupt."""
 
     code = "store_damaged"
 
@@ -144,7 +144,7 @@ class ModelError(RetinueError):
 
 
 class RateLimitedError(ModelError):
-    """The provider asks for patience."""
+    """The provider rejected the request because of its rate limit."""
 
     code = "rate_limited"
 
@@ -154,7 +154,7 @@ class RateLimitedError(ModelError):
 
 
 class ModelTimeoutError(ModelError):
-    """No first byte, or silence in the middle of an answer."""
+    """The model sent no first event, or its response stalled."""
 
     code = "model_timeout"
 
@@ -163,7 +163,7 @@ class ModelTimeoutError(ModelError):
 
 
 class StreamCutError(ModelError):
-    """The answer ended without a finish reason, so it is not an answer."""
+    """The response ended without a finish reason, so it is incomplete."""
 
     code = "stream_cut"
 
@@ -172,13 +172,13 @@ class StreamCutError(ModelError):
 
 
 class ContextTooLongError(ModelError):
-    """The provider says that the input exceeds its window."""
+    """The input exceeds the model's context window."""
 
     code = "context_too_long"
 
 
 class UnknownModelError(ModelError):
-    """No provider or no such model."""
+    """The provider or the model does not exist."""
 
     code = "unknown_model"
 

@@ -1,7 +1,7 @@
-"""What the engine announces, to every door alike.
+"""Events that the engine publishes to all subscribers.
 
-Committed facts carry a cursor and can be replayed from it. Live output (deltas, progress) rides
-beside them, has no cursor, and is never needed: what it showed arrives again as a record.
+Committed events have a cursor and can be replayed from it. Live output (deltas, progress) has no
+cursor and can be ignored: its content arrives again as a record.
 """
 
 from datetime import datetime
@@ -18,13 +18,13 @@ class _Event(
 
 
 class HelloEvent(_Event, frozen=True, kw_only=True, tag="hello"):
-    """The first event of a stream: where it begins."""
+    """The first event of a stream, with its start position."""
 
     cursor: int
 
 
 class ResyncEvent(_Event, frozen=True, kw_only=True, tag="resync"):
-    """The cursor is too old to be replayed: read lists and histories anew, then go on from here."""
+    """The cursor is too old to replay from. Reload lists and histories, then continue from here."""
 
     cursor: int
 
@@ -38,7 +38,7 @@ class RecordEvent(_Event, frozen=True, kw_only=True, tag="record"):
 
 
 class ItemView(Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
-    """An item as doors show it."""
+    """An inbox item as clients see it."""
 
     id: str
     agent_id: str
@@ -56,7 +56,7 @@ class ItemView(Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=
 
 
 class ItemEvent(_Event, frozen=True, kw_only=True, tag="item"):
-    """An item was admitted or its fate changed."""
+    """An item was added to an inbox, or its fate changed."""
 
     cursor: int
     agent_id: str
@@ -64,37 +64,37 @@ class ItemEvent(_Event, frozen=True, kw_only=True, tag="item"):
 
 
 class WaitView(Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
-    """A call of the turn that goes on whose result comes later."""
+    """A tool call in the current turn that waits for its result."""
 
     call: str
-    reason: str  # "child" = another agent works on it; else what a person has to decide
-    agent_id: str | None = None  # who works on it
-    item_id: str | None = None  # on which message
-    request: str | None = None  # which permission or question it is about
-    until: datetime | None = None  # when it is no longer waited for
+    reason: str  # "child" = another agent is working on it; else the kind of request to the owner
+    agent_id: str | None = None  # the agent that is working on it
+    item_id: str | None = None  # the message that agent received
+    request: str | None = None  # the id of the permission or question
+    until: datetime | None = None  # when the wait times out
 
 
 class ChildView(Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
-    """A subagent as its parent's registry has it."""
+    """A subagent as listed in its parent's registry."""
 
     agent_id: str
     definition: str
     lifecycle: Literal["running", "idle", "failed", "terminated"]
     name: str = ""
-    status_text: str = ""  # what it says about what it does
-    failure: str = ""  # why its last run gave no result
+    status_text: str = ""  # its own description of its current work
+    failure: str = ""  # why its last run returned no result
     is_resumable: bool = False
     is_blocking: bool = False
 
 
 class AgentView(Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
-    """An agent as lists show it."""
+    """An agent as clients see it."""
 
     id: str
     kind: str
     definition: str
     lifecycle: Literal["awake", "resting", "sleeping", "terminated"]
-    """awake = at work or about to be; resting = idle and in memory; sleeping = only on disk"""
+    """awake = running or about to run; resting = idle and in memory; sleeping = only on disk"""
     status: Literal["running", "queued", "waiting", "resting", "terminated"]
     created_at: datetime
     updated_at: datetime
@@ -114,13 +114,13 @@ class AgentView(Struct, frozen=True, kw_only=True, rename="camel", omit_defaults
 
 
 class SlotView(Struct, frozen=True, kw_only=True, rename="camel"):
-    """One time of a schedule, and what became of it."""
+    """One scheduled time and its outcome."""
 
     due_at: datetime
     at: datetime
     status: Literal["fired", "run_now", "skipped_overlap", "skipped_missed", "failed"]
     reason: str
-    difference: str  # what its watch saw that woke the agent
+    difference: str  # the change that the watch detected
     message_id: str | None
     agent_id: str | None
     fate: str | None
@@ -129,7 +129,7 @@ class SlotView(Struct, frozen=True, kw_only=True, rename="camel"):
 
 
 class WatchView(Struct, frozen=True, kw_only=True, rename="camel"):
-    """What is looked at, and how the last look went."""
+    """The watched resource and the result of the last check."""
 
     kind: Literal["file", "command", "url", "list"]
     what: str
@@ -139,7 +139,7 @@ class WatchView(Struct, frozen=True, kw_only=True, rename="camel"):
 
 
 class ScheduleView(Struct, frozen=True, kw_only=True, rename="camel"):
-    """A schedule as doors show it."""
+    """A schedule as clients see it."""
 
     id: str
     title: str
@@ -162,7 +162,7 @@ class ScheduleView(Struct, frozen=True, kw_only=True, rename="camel"):
 
 
 class TaskView(Struct, frozen=True, kw_only=True, rename="camel"):
-    """A heartbeat task as doors show it."""
+    """A heartbeat task as clients see it."""
 
     id: str
     title: str
@@ -174,7 +174,7 @@ class TaskView(Struct, frozen=True, kw_only=True, rename="camel"):
 
 
 class TaskProblemView(Struct, frozen=True, kw_only=True, rename="camel"):
-    """A file of the heartbeat that does not load."""
+    """A heartbeat file that fails to load."""
 
     file: str
     message: str
@@ -182,7 +182,7 @@ class TaskProblemView(Struct, frozen=True, kw_only=True, rename="camel"):
 
 
 class HeartbeatView(Struct, frozen=True, kw_only=True, rename="camel"):
-    """The heartbeat: its tasks, its last batches, and what is wrong with it."""
+    """The heartbeat: its tasks, recent runs and problems."""
 
     enabled: bool
     tasks: list[TaskView]
@@ -193,7 +193,7 @@ class HeartbeatView(Struct, frozen=True, kw_only=True, rename="camel"):
 
 
 class AgentEvent(_Event, frozen=True, kw_only=True, tag="agent"):
-    """An agent was created or something about it changed."""
+    """An agent was created or changed."""
 
     cursor: int
     agent_id: str
@@ -201,7 +201,7 @@ class AgentEvent(_Event, frozen=True, kw_only=True, tag="agent"):
 
 
 class FieldView(Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
-    """A field of a form; `minimum` and `maximum` count characters where the value is text."""
+    """A form field. For text, `minimum` and `maximum` are lengths in characters."""
 
     name: str
     type: Literal["string", "text", "number", "integer", "boolean", "choice", "date", "secret"]
@@ -215,35 +215,35 @@ class FieldView(Struct, frozen=True, kw_only=True, rename="camel", omit_defaults
 
 
 class RequestView(Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
-    """A question to the owner as doors show it: whole, and with nothing hidden in it."""
+    """A request to the owner as clients see it, complete and with invisible characters shown."""
 
     id: str
     agent_id: str
     kind: Literal["permission", "approval", "question", "variables"]
     status: Literal["pending", "allowed", "denied", "answered", "expired", "void"]
-    headline: str  # what the agent wants, in one line
-    consequence: str  # what allowing it means
+    headline: str  # what the agent requests, in one line
+    consequence: str  # what happens if it is allowed
     created_at: datetime
     expires_at: datetime
     call: str
-    digest: str  # of what exactly is decided
+    digest: str  # hash of exactly what is being decided
     requester: str = ""  # the agent's name
     definition: str = ""
     is_background: bool = False
     permission: str = ""
     reason: str = ""
     tool: str = ""
-    arguments: str = ""  # all of them, as indented JSON
+    arguments: str = ""  # all arguments, as indented JSON
     title: str = ""
-    fields: list[FieldView] = []  # of the form to fill in
+    fields: list[FieldView] = []  # the form to fill in
     decided_at: datetime | None = None
     decided_by: str = ""
     note: str = ""
-    values: dict[str, Any] = {}  # what a form was filled in with
+    values: dict[str, Any] = {}  # the submitted form values
 
 
 class RequestEvent(_Event, frozen=True, kw_only=True, tag="request"):
-    """A question to the owner was asked, decided, or closed without a decision."""
+    """A request to the owner was created, decided, or closed without a decision."""
 
     cursor: int
     agent_id: str
@@ -251,40 +251,40 @@ class RequestEvent(_Event, frozen=True, kw_only=True, tag="request"):
 
 
 class AgentDeletedEvent(_Event, frozen=True, kw_only=True, tag="agent_deleted"):
-    """An agent is gone."""
+    """An agent was deleted."""
 
     cursor: int
     agent_id: str
 
 
 class ArtifactEvent(_Event, frozen=True, kw_only=True, tag="artifact"):
-    """A list, an item, a note or a view was made, changed or removed; only its owner is told.
+    """A list, item, note or view was created, changed or removed. Only its owner receives this.
 
-    What happens to a whole list happens to its items, which are not told of one by one.
+    A change to a whole list also applies to its items, which get no events of their own.
     """
 
     cursor: int
     kind: Literal["list", "item", "note", "view"]
     id: str
     action: Literal["created", "changed", "removed"]
-    version: int  # that it has now, or had last
-    change: str  # the id under which it can be undone
-    list: str | None = None  # of an item
-    by: str | None = None  # the agent that did it; its owner, if left out
+    version: int  # its current version, or its last one if removed
+    change: str  # the id for undo
+    list: str | None = None  # the list of an item
+    by: str | None = None  # the agent that made the change; omitted if the owner did
 
 
 class StepEvent(_Event, frozen=True, kw_only=True, tag="step"):
-    """A model call began, or what it had streamed was thrown away (a retry, a stop)."""
+    """A model call started, or its streamed output was discarded (because of a retry or a stop)."""
 
     agent_id: str
     step: str
     state: Literal["started", "discarded"]
     model: str = ""
-    side: str = ""  # who speaks, where both sides are models
+    side: str = ""  # the speaker, if both sides are models
 
 
 class DeltaEvent(_Event, frozen=True, kw_only=True, tag="delta"):
-    """More of the response that is being streamed."""
+    """The next part of a streamed response."""
 
     agent_id: str
     step: str
@@ -295,7 +295,7 @@ class DeltaEvent(_Event, frozen=True, kw_only=True, tag="delta"):
 
 
 class ToolEvent(_Event, frozen=True, kw_only=True, tag="tool"):
-    """A tool began or shows progress."""
+    """A tool call started or reported progress."""
 
     agent_id: str
     call: str
@@ -305,18 +305,18 @@ class ToolEvent(_Event, frozen=True, kw_only=True, tag="tool"):
 
 
 class DefinitionsEvent(_Event, frozen=True, kw_only=True, tag="definitions"):
-    """Definitions or their load errors changed: read them anew."""
+    """Definitions or their load errors changed. Reload them."""
 
 
 class SchedulesEvent(_Event, frozen=True, kw_only=True, tag="schedules"):
-    """Schedules, heartbeat tasks or what they watch changed: read them anew."""
+    """Schedules, heartbeat tasks or their watches changed. Reload them."""
 
 
 class ShowEvent(_Event, frozen=True, kw_only=True, tag="show"):
-    """One window is asked to open a list, a note or a view; the others leave it alone.
+    """A request to one window to open a list, note or view; other windows ignore it.
 
-    The window tells in its next inventory what it made of it. Until then it may be asked again
-    under the same id, which it follows once.
+    The window reports the result in its next inventory. Until then the request can be repeated with
+    the same id; the window acts on it once.
     """
 
     show: str  # the id of this request
@@ -324,8 +324,8 @@ class ShowEvent(_Event, frozen=True, kw_only=True, tag="show"):
     kind: Literal["list", "item", "note", "view"]
     id: str
     name: str
-    panel_id: str | None = None  # in which panel; whichever the window has, if left out
-    by: str | None = None  # the agent that asks; its owner, if left out
+    panel_id: str | None = None  # the panel to use; if omitted, the window chooses
+    by: str | None = None  # the requesting agent; omitted if the owner asked
 
 
 LiveEvent = StepEvent | DeltaEvent | ToolEvent | DefinitionsEvent | SchedulesEvent | ShowEvent

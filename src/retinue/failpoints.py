@@ -1,7 +1,7 @@
-"""Named points at which a crash test may kill this process; they cost nothing otherwise.
+"""Named points where a crash test can kill this process; no overhead otherwise.
 
 `RETINUE_FAILPOINTS="name:3"` kills the process when `name` is reached for the third time.
-`RETINUE_FAILPOINTS_LOG=path` appends every name that is reached, to find out which there are.
+`RETINUE_FAILPOINTS_LOG=path` appends the name of every point that is reached to a file.
 """
 
 import os
@@ -13,11 +13,11 @@ from threading import Lock
 
 
 def _unarmed(name: str) -> None:
-    """Do nothing: no crash test is going on."""
+    """Do nothing: no crash test is running."""
 
 
 class _Armed:
-    """Counts what is reached, writes it down, and kills when it is time."""
+    """Counts and logs the points that are reached, and kills the process at the target."""
 
     def __init__(self, targets: str, log: str) -> None:
         self.arm(targets, log)
@@ -48,13 +48,13 @@ def _from_environment() -> Callable[[str], None]:
 
 
 reach: Callable[[str], None] = _from_environment()
-"""Say that the named point is reached."""
+"""Mark the named point as reached."""
 
 IS_ARMED = reach is not _unarmed
-"""Whether it is worth while to make up a name."""
+"""Whether failpoints are enabled; callers check it before they build a name."""
 
 
 def rearm(targets: str, log: str = "") -> None:
-    """Give a process that was forked from an armed one targets of its own."""
+    """Replace the targets in a process that was forked from an armed one."""
     if isinstance(reach, _Armed):
         reach.arm(targets, log)

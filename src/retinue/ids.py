@@ -1,4 +1,4 @@
-"""Typed ids and how new ones are made."""
+"""Typed ids and their generators."""
 
 import hashlib
 import os
@@ -20,16 +20,16 @@ RequestId = NewType("RequestId", str)
 SideName = Literal["side_a", "side_b"]
 
 LOCAL_OWNER = OwnerId("local")
-"""The owner of everything on an installation with one person."""
+"""The owner of everything on a single-user installation."""
 
 _AGENT_ID = re.compile(r"[a-z][a-z0-9]{23}")
 _LETTERS = "abcdefghijklmnopqrstuvwxyz0123456789"
-_random = Random(os.urandom(32))  # unique, not secret: whoever asks for an id is checked
+_random = Random(os.urandom(32))  # unique, not secret: access is always checked
 
 
 @cache
 def _cuid() -> "Callable[[], str]":
-    from cuid2 import create_id  # noqa: PLC0415  (kept out of the start of every command)
+    from cuid2 import create_id  # noqa: PLC0415  (slow to import)
 
     return create_id
 
@@ -39,7 +39,7 @@ def new_agent_id() -> AgentId:
 
 
 def derived_agent_id(key: str) -> AgentId:
-    """Make the id that the same key always gives: whoever tries again makes the same agent."""
+    """Derive an id from a key, so that a retry creates the same agent."""
     number = int.from_bytes(hashlib.sha256(key.encode()).digest(), "big")
     letters = [_LETTERS[number % 26]]
     for _ in range(23):
@@ -53,7 +53,7 @@ def is_agent_id(text: str) -> bool:
 
 
 def _sortable(prefix: str) -> str:
-    """Make an id whose text grows with time, so that an index of them is appended to."""
+    """Create an id that sorts by creation time, so that database indexes grow at the end."""
     return f"{prefix}{time.time_ns() // 1_000_000:012x}{_random.getrandbits(80):020x}"
 
 
@@ -70,5 +70,5 @@ def new_request_id() -> RequestId:
 
 
 def new_id(prefix: str) -> str:
-    """Make an id for anything without a type of its own."""
+    """Create an id for objects that have no id type of their own."""
     return _sortable(prefix)

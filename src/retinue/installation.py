@@ -1,4 +1,4 @@
-"""Which extras this copy of Retinue has, and the command that adds a missing one."""
+"""Which extras are installed, and the command that adds a missing one."""
 
 import json
 import sys
@@ -23,19 +23,19 @@ EXTRA_MODULES: Mapping[Extra, tuple[str, ...]] = {
 
 @cache
 def is_installed(extra: Extra) -> bool:
-    """Whether the packages of an extra can be imported; imports none of them."""
+    """Check whether the packages of an extra can be imported, without importing them."""
     return all(_can_import(module) for module in EXTRA_MODULES[extra])
 
 
 def missing_extra(extra: Extra, *, used_for: str) -> str | None:
-    """Say what is not installed and how to install it, or None if it is there."""
+    """Return a message with the install command, or None if the extra is installed."""
     if is_installed(extra):
         return None
     return f"support for {used_for} is not installed. Run: {install_command(extra)}"
 
 
 def install_command(extra: Extra) -> str:
-    """The command that adds an extra to this copy and keeps the ones it has."""
+    """Return the command that adds an extra and keeps the installed ones."""
     extras = ",".join(name for name in get_args(Extra) if name == extra or is_installed(name))
     source = _source()
     url: str = source.get("url", "")
@@ -48,12 +48,12 @@ def install_command(extra: Extra) -> str:
 def _can_import(module: str) -> bool:
     try:
         return find_spec(module) is not None
-    except ModuleNotFoundError:  # the package that holds it is missing
+    except ModuleNotFoundError:  # its parent package is missing
         return False
 
 
 def _source() -> Mapping[str, Any]:
-    """Where this copy was installed from, if not from an index (PEP 610)."""
+    """Return where Retinue was installed from, if not from a package index (PEP 610)."""
     try:
         text = distribution("retinue").read_text("direct_url.json")
     except PackageNotFoundError:

@@ -23,7 +23,7 @@ class ImageContent(Struct, frozen=True, kw_only=True):
 
 
 class AttachedImage(Struct, frozen=True, kw_only=True):
-    """An image that is still in the agent's files; it becomes content just before a model call."""
+    """An image in the agent's files; it is loaded just before a model call."""
 
     file: FileReference
 
@@ -32,13 +32,13 @@ Content = TextContent | ImageContent | AttachedImage
 
 
 class UserMessage(Struct, frozen=True, kw_only=True):
-    """What the other side said, neighbours merged."""
+    """Input to the model; adjacent messages are merged."""
 
     content: Sequence[Content]
 
 
 class AssistantMessage(Struct, frozen=True, kw_only=True):
-    """What the model said before, with what its provider wants back."""
+    """An earlier response of the model, with the data that its provider expects back."""
 
     parts: Sequence[Part]
     model: str = ""
@@ -46,7 +46,7 @@ class AssistantMessage(Struct, frozen=True, kw_only=True):
 
 
 class ToolMessage(Struct, frozen=True, kw_only=True):
-    """The result of a call; stands directly after the message that asked for it."""
+    """The result of a tool call; follows the message that made the call."""
 
     call: CallId
     name: str

@@ -1,4 +1,4 @@
-"""What is wrong in a project's files, told by file, field and line."""
+"""Problems in a project's files, with file, field and line."""
 
 from dataclasses import dataclass
 from typing import Literal
@@ -11,19 +11,19 @@ Severity = Literal["error", "warning"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LoadProblem:
-    """One thing wrong in one file; an error keeps the file's entry from being used as written."""
+    """One problem in one file; with an error, the file's current content is not used."""
 
     message: str
     file: str = ""
-    """relative to the project, with forward slashes; nothing when it is in none"""
+    """relative to the project, with forward slashes; empty if no file is involved"""
     field: str = ""
     line: int | None = None
     severity: Severity = "error"
     using_last_good: bool = False
-    """whether what the file said before is still in use"""
+    """whether the last good version of the file is still in use"""
 
     def __post_init__(self) -> None:
-        # A file name that is not UTF-8 comes as lone surrogates, which no JSON writer takes.
+        # A file name that is not UTF-8 contains lone surrogates, which JSON encoders reject.
         object.__setattr__(self, "message", clean_text(self.message))
 
     @property

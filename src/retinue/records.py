@@ -1,7 +1,7 @@
-"""What is said: content, tool calls, and the records that a history is made of.
+"""The records of a history: messages, model responses, tool results and notes.
 
-A record is one JSON line. Readers keep what they do not know: a kind or a field written by a newer
-version survives being read, mirrored and exported by this one.
+A record is one JSON line. Unknown kinds and fields are preserved, so that records of a newer
+version survive being read, mirrored and exported by this one.
 """
 
 from datetime import UTC, datetime
@@ -16,17 +16,17 @@ _NO_TIME = datetime.fromtimestamp(0, UTC)
 
 
 class FileReference(Struct, frozen=True, kw_only=True, rename="camel"):
-    """A file in an agent's own tree, as messages carry it."""
+    """A reference in a message to a file of the agent."""
 
     id: str
     name: str
     mime_type: str
     size: int
-    path: str  # inside the agent's tree, with a leading slash
+    path: str  # within the agent's folder, with a leading slash
 
 
 class Usage(Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
-    """Tokens of one model call, as the provider reported them."""
+    """Tokens of one model call, as reported by the provider."""
 
     input: int = 0
     output: int = 0
@@ -39,14 +39,14 @@ class Usage(Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=Tru
 
 
 class ModelUsage(Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
-    """Tokens of one call of a model that a tool asked."""
+    """Tokens of one model call that a tool made."""
 
     model: str
     usage: Usage
 
 
 class TextPart(Struct, frozen=True, kw_only=True, rename="camel", tag_field="type", tag="text"):
-    """What the model said."""
+    """Text from the model."""
 
     text: str
 
@@ -60,11 +60,11 @@ class ThinkingPart(
     tag="thinking",
     omit_defaults=True,
 ):
-    """What the model thought, with the provider's signature where it has one."""
+    """Reasoning from the model, with the provider's signature if there is one."""
 
     text: str
     signature: str | None = None
-    provider: dict[str, Any] | None = None  # opaque: given back to the same provider unchanged
+    provider: dict[str, Any] | None = None  # opaque; returned unchanged to the same provider
 
 
 class CallPart(
@@ -76,12 +76,12 @@ class CallPart(
     tag="call",
     omit_defaults=True,
 ):
-    """A tool call that the model asked for."""
+    """A tool call requested by the model."""
 
     id: CallId
     name: str
     arguments: dict[str, Any] = {}
-    malformed: str | None = None  # the text of arguments that were not a JSON object
+    malformed: str | None = None  # the raw arguments, if they were not a JSON object
     provider: dict[str, Any] | None = None
 
 
@@ -98,8 +98,8 @@ ToolStatus = Literal[
     "pending",
     "erased",
 ]
-"""How a call ended; `unknown` = it may have happened, and nobody can tell; `pending` = its outcome
-will come as a message of its own; `erased` = a hook made it as if it had never been asked for."""
+"""How a call ended. `unknown`: it may or may not have taken effect. `pending`: the outcome will
+arrive as a separate message. `erased`: a hook removed the call from the context."""
 
 
 class Record(
@@ -110,7 +110,7 @@ class Record(
     tag_field="kind",
     omit_defaults=True,
 ):
-    """One line of history. `seq` and `at` are stamped when the record is committed."""
+    """One line of a history. `seq` and `at` are set when the record is committed."""
 
     v: int = field(default_factory=lambda: 1)
     seq: int = 0
@@ -118,11 +118,11 @@ class Record(
 
 
 class StartRecord(Record, frozen=True, kw_only=True, tag="start"):
-    """The agent begins."""
+    """The start of an agent's history."""
 
 
 class ResetRecord(Record, frozen=True, kw_only=True, tag="reset"):
-    """Nothing before this is in the context any more."""
+    """The context was cleared; it starts after this record."""
 
     reason: str = ""
 
@@ -133,31 +133,31 @@ class UserRecord(Record, frozen=True, kw_only=True, tag="user"):
     item: ItemId
     text: str
     files: list[FileReference] = []
-    sender: str = ""  # who wrote it, as the door knows them
-    to: str = ""  # the side that it is for, where both are models
+    sender: str = ""  # the author's name, as the client gave it
+    to: str = ""  # the addressed side, if both sides are models
 
 
 class SystemRecord(Record, frozen=True, kw_only=True, tag="system"):
-    """A message from another agent or from the engine; never a person's words."""
+    """A message from another agent or from the engine, never from a person."""
 
     text: str
     origin: str
     item: ItemId | None = None
     silent: bool = False
     files: list[FileReference] = []
-    to: str = ""  # the side that it is for; both, when it names none
+    to: str = ""  # the addressed side; both, if empty
 
 
 class AssistantRecord(Record, frozen=True, kw_only=True, tag="assistant"):
-    """One model response, whole; its calls are the intent to run them."""
+    """One complete model response; its tool calls are run after it is committed."""
 
     parts: list[Part]
     model: str
     usage: Usage | None = None
     finish: str = ""
     duration_ms: int = 0
-    provider: dict[str, Any] | None = None  # opaque: response ids and the like
-    side: str = ""  # who spoke, where both sides are models
+    provider: dict[str, Any] | None = None  # opaque, such as response ids
+    side: str = ""  # the speaker, if both sides are models
 
     @property
     def text(self) -> str:
@@ -169,7 +169,7 @@ class AssistantRecord(Record, frozen=True, kw_only=True, tag="assistant"):
 
 
 class ToolRecord(Record, frozen=True, kw_only=True, tag="tool"):
-    """The result of one call."""
+    """The result of one tool call."""
 
     call: CallId
     name: str
@@ -177,16 +177,16 @@ class ToolRecord(Record, frozen=True, kw_only=True, tag="tool"):
     text: str
     files: list[FileReference] = []
     duration_ms: int = 0
-    cut: int = 0  # characters of output that were left out
-    agent: AgentId | None = None  # the subagent that it began or wrote to
-    asked: list[ModelUsage] = []  # models, on the way to the result
+    cut: int = 0  # characters of output that were cut off
+    agent: AgentId | None = None  # the subagent that it started or messaged
+    asked: list[ModelUsage] = []  # model calls that the tool made
 
 
 class SummaryRecord(Record, frozen=True, kw_only=True, tag="summary"):
-    """Stands in the context for everything before `keep_from`."""
+    """A summary that replaces everything before `keep_from` in the context."""
 
     text: str
-    keep_from: int  # the first record that stays verbatim
+    keep_from: int  # the first record that is kept verbatim
     reason: Literal["warning", "critical", "emergency", "overflow", "command"]
     model: str = ""
     usage: Usage | None = None
@@ -195,17 +195,17 @@ class SummaryRecord(Record, frozen=True, kw_only=True, tag="summary"):
 
 
 class NoteRecord(Record, frozen=True, kw_only=True, tag="note"):
-    """Something people should see and the model should not."""
+    """A notice for people that is not shown to the model."""
 
     code: str  # stable: "stopped", "failed", "retrying", "steps", ...
     text: str
     item: ItemId | None = None
     until: datetime | None = None  # for "retrying": when the next attempt is due
-    agent: AgentId | None = None  # for "switched": with whom the person goes on
+    agent: AgentId | None = None  # for "switched": the agent that the person continues with
 
 
 class RunRecord(Record, frozen=True, kw_only=True, tag="run"):
-    """The end of a run: the result or the failure that whoever began it is told."""
+    """The end of a run: the result or failure that is reported to its initiator."""
 
     outcome: Literal["completed", "failed"]
     code: str  # "session_stop", "session_fail", "max_session_turns", ...
@@ -216,16 +216,16 @@ class RunRecord(Record, frozen=True, kw_only=True, tag="run"):
 
 
 class HandoffRecord(Record, frozen=True, kw_only=True, tag="handoff"):
-    """Another definition goes on with the conversation; it may be told something first."""
+    """Another definition takes over the conversation, optionally with instructions."""
 
-    source: str  # the definition that acted until here
+    source: str  # the definition that was active until here
     target: str
     text: str = ""
     files: list[FileReference] = []
 
 
 class UnknownRecord(Struct, frozen=True, kw_only=True):
-    """A record of a kind that this version does not know, kept as it was read."""
+    """A record of an unknown kind, preserved as it was read."""
 
     seq: int
     at: datetime
@@ -260,12 +260,12 @@ _head = msgspec.json.Decoder(_Head)
 
 
 def encode_record(record: AnyRecord) -> bytes:
-    """Give the record as one JSON line, without the newline."""
+    """Encode a record as one JSON line, without the newline."""
     return record.raw if isinstance(record, UnknownRecord) else _encoder.encode(record)
 
 
 def decode_record(line: bytes) -> AnyRecord:
-    """Read one JSON line; raises `msgspec.DecodeError` when it is not JSON at all."""
+    """Decode one JSON line. Raises `msgspec.DecodeError` if it is not JSON."""
     try:
         return _decoder.decode(line)
     except msgspec.ValidationError:

@@ -1,4 +1,4 @@
-"""Says in the log that something is wrong: at once, then now and then, and when it is over."""
+"""Logs a persistent problem without flooding the log."""
 
 import logging
 import time
@@ -8,7 +8,7 @@ _QUIET_SECONDS = 60.0
 
 
 class RepeatedLog:
-    """One thing that can go wrong for long; whoever tries again each second tells it each time."""
+    """Logs a problem when it starts, once a minute while it lasts, and when it is over."""
 
     def __init__(
         self,
@@ -23,18 +23,18 @@ class RepeatedLog:
         self._over = over
         self._monotonic = monotonic
         self._quiet_until = float("-inf")
-        self._is_told = False
+        self._is_logged = False
 
-    def tell(self, why: object) -> None:
-        """It goes wrong, perhaps still."""
+    def report(self, why: object) -> None:
+        """Report a failed attempt; call it each time."""
         now = self._monotonic()
         if now >= self._quiet_until:
             self._quiet_until = now + _QUIET_SECONDS
-            self._is_told = True
+            self._is_logged = True
             self._logger.error("%s: %s", self._what, why)
 
-    def end(self) -> None:
-        """It went well, perhaps again."""
-        if self._is_told:
-            self._is_told = False
+    def clear(self) -> None:
+        """Report a successful attempt; call it each time."""
+        if self._is_logged:
+            self._is_logged = False
             self._logger.warning("%s", self._over)

@@ -4,10 +4,10 @@ from typing import Any, cast
 
 
 def clean_text(text: str) -> str:
-    """Make text that every encoder takes: a lone surrogate becomes U+FFFD, NUL goes away.
+    """Replace lone surrogates with U+FFFD and remove NUL characters.
 
-    Called wherever text enters: doors, models, tools. One bad character would otherwise wedge an
-    agent for ever, since nothing downstream could store it.
+    Applied to all incoming text: requests, models, tools. A single bad character would otherwise
+    block an agent for good, because nothing downstream could store it.
     """
     if "\x00" in text:
         text = text.replace("\x00", "")
@@ -19,7 +19,7 @@ def clean_text(text: str) -> str:
 
 
 def clean_json(value: Any) -> Any:
-    """Clean every string of a JSON value."""
+    """Clean every string in a JSON value."""
     if isinstance(value, str):
         return clean_text(value)
     if isinstance(value, dict):

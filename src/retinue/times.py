@@ -1,7 +1,7 @@
-"""Times as people write them: `0 8 * * MON-FRI`, `30m`, `18:30`, `2026-11-20T09:00`.
+"""Parses times as people write them: `0 8 * * MON-FRI`, `30m`, `18:30`, `2026-11-20T09:00`.
 
-A cron line names local times. On the day a clock is set forward, a fixed time that does not exist
-happens at the first moment after the gap; on the day it is set back, a fixed time happens once.
+Cron times are local. When clocks go forward, a time in the gap runs at the first moment after
+it; when clocks go back, a time that occurs twice runs once.
 """
 
 import re
@@ -30,26 +30,26 @@ _LONGEST = timedelta(days=3660)
 
 
 def check_cron(cron: str) -> None:
-    """Refuse a line that is not five fields of cron, or that never comes true."""
+    """Raise `UsageError` unless `cron` is a valid five-field expression that matches some date."""
     parts = cron.split()
     if len(parts) != len(_FIELDS):
-        raise _wrong(
-            f"{cron!r} has {len(parts)} fields, not 5: minute, hour, day, month, weekday, "
+        raise _cron_error(
+            f"{cron!r} has {len(parts)} fields; expected 5: minute, hour, day, month, weekday, "
             "such as '0 8 * * MON-FRI'",
         )
     for index, name in enumerate(_FIELDS):
         alone = ["*"] * len(_FIELDS)
         alone[index] = parts[index]
         try:
-            CronSim(" ".join(alone), datetime(2000, 1, 1))  # noqa: DTZ001  (only to be read)
+            CronSim(" ".join(alone), datetime(2000, 1, 1))  # noqa: DTZ001  (only parsed)
         except CronSimError:
-            raise _wrong(f"the {name} {parts[index]!r} cannot be read") from None
+            raise _cron_error(f"invalid {name}: {parts[index]!r}") from None
     if next(cron_times(cron, "UTC", datetime(2000, 1, 1, tzinfo=UTC)), None) is None:
-        raise _wrong(f"{cron!r} never happens: no such day is in any year")
+        raise _cron_error(f"{cron!r} never runs: no date matches it")
 
 
 def cron_times(cron: str, timezone: str, after: datetime) -> Iterator[datetime]:
-    """Give the moments of a cron line after another one, in UTC."""
+    """Yield the times of a cron expression after a moment, in UTC."""
     try:
         local_times = CronSim(cron, after.astimezone(zone_of(timezone)))
     except CronSimError:
@@ -57,30 +57,33 @@ def cron_times(cron: str, timezone: str, after: datetime) -> Iterator[datetime]:
     last = after
     for local in local_times:
         moment = local.astimezone(UTC)
-        # A time that comes twice on the day clocks are set back is named once, by its first moment:
-        # asked for between the two, the simulation names that moment again.
+        # When clocks go back, a time occurs twice and CronSim may return the first occurrence
+        # again if it starts between the two.
         if moment > last:
             last = moment
             yield moment
 
 
 def interval_of(text: str) -> timedelta:
-    """Read a length of time, such as `30m` or `1h 30m`."""
+    """Parse a duration such as `30m` or `1h 30m`."""
     seconds = 0.0
     rest = text.strip()
     while rest:
         piece = _PIECE.match(rest)
         if piece is None:
-            raise UsageError(f"{text!r} is not a length of time, such as 30m, 2h or 1d")
+            raise UsageError(f"{text!r} is not a duration, such as 30m, 2h or 1d")
         seconds += float(piece[1]) * _UNITS[piece[2][0].lower()]
         rest = _BETWEEN.sub("", rest[piece.end() :], count=1)
     if not 0 < seconds <= _LONGEST.total_seconds():
-        raise UsageError(f"{text!r} is not a length of time from one second to ten years")
+        raise UsageError(f"{text!r} is not a duration from one second to ten years")
     return timedelta(seconds=seconds)
 
 
 def moment_of(text: str, timezone: str, now: datetime) -> datetime:
-    """Read a moment in UTC; without an offset it is local, without a date it is the next one."""
+    """Parse a time and return it in UTC.
+
+    Without an offset the time is local; without a date it is the next time of day.
+    """
     words = text.strip()
     zone = zone_of(timezone)
     span = words[3:] if words.lower().startswith("in ") else words
@@ -100,7 +103,7 @@ def moment_of(text: str, timezone: str, now: datetime) -> datetime:
     try:
         return moment.astimezone(UTC)
     except OverflowError:
-        raise UsageError(f"{text!r} is too far away") from None
+        raise UsageError(f"{text!r} is out of range") from None
 
 
 def _next_time_of_day(clock: re.Match[str], now: datetime) -> datetime:
@@ -116,5 +119,5 @@ def _next_time_of_day(clock: re.Match[str], now: datetime) -> datetime:
     return moment
 
 
-def _wrong(message: str) -> UsageError:
+def _cron_error(message: str) -> UsageError:
     return UsageError(f"cron: {message}", details={"field": "cron"})

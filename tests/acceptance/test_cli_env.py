@@ -71,7 +71,7 @@ def test_doctor_and_the_list_tell_of_values_that_cannot_be_read_any_more(project
     (project / ".retinue" / "key").write_text("another key that is long enough to be one\n")
     told = look("doctor", project=project)
     assert told.code == 1
-    assert "your account: the value of SHOP_KEY cannot be read" in told.out
+    assert "your account: cannot decrypt SHOP_KEY" in told.out
     assert "cannot be read" in look("env", project=project).out
 
 

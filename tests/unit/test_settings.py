@@ -78,7 +78,7 @@ def test_a_server_may_be_called_as_the_engines_own_tools_begin(load: Load) -> No
 
 
 def test_a_key_in_both_spellings_at_once_is_refused(load: Load) -> None:
-    with pytest.raises(UsageError, match=r"providers\.x\.baseUrl: is given twice"):
+    with pytest.raises(UsageError, match=r"providers\.x\.baseUrl: is set twice"):
         load('[providers.x]\nbaseUrl = "http://a"\nbase_url = "http://b"')
 
 
@@ -125,17 +125,17 @@ def test_an_unknown_key_below_a_named_table_keeps_the_name_as_written(load: Load
         ),
         ("providers = []", "providers: expected a table, got a list"),
         ('[tools.shell]\nenabled = "yes"', "tools.shell.enabled: expected true or false"),
-        ("[mcp.x]\nenabled = true", "mcp.x: give either a command or a url"),
+        ("[mcp.x]\nenabled = true", "mcp.x: set either command or url"),
         (
             '[mcp.x]\nurl = "http://x"\nargs = ["a"]',
             "mcp.x: args cannot be used with a url",
         ),
-        ('[mcp."a b"]\nurl = "http://x"', "mcp: expected names of letters, digits"),
+        ('[mcp."a b"]\nurl = "http://x"', "mcp: expected names of at most 32 letters, digits"),
         (
             '[providers.x]\nkind = "openai-compatible"',
-            "providers.x: kind 'openai-compatible' needs a base_url",
+            "providers.x: kind 'openai-compatible' requires a base_url",
         ),
-        ('model = "${env:M}"', "model: references such as ${secret:NAME} are not read"),
+        ('model = "${env:M}"', "model: this key does not support references"),
     ],
 )
 def test_a_wrong_value_is_refused_with_file_key_and_expectation(
@@ -312,7 +312,7 @@ def test_an_unset_variable_is_an_error_by_name_only_when_used(load: Load) -> Non
 def test_a_secret_file_that_others_can_read_is_refused(load: Load, tmp_path: Path) -> None:
     write_secret(tmp_path, "KEY", "value", mode=0o644)
 
-    with pytest.raises(UsageError, match="readable by others; run: chmod 600"):
+    with pytest.raises(UsageError, match="readable by other users; run: chmod 600"):
         key_of(load('[providers.x]\napi_key = "${secret:KEY}"'))
 
 
@@ -335,7 +335,7 @@ def test_a_revealed_value_is_not_searched_for_references(load: Load) -> None:
     "written", ["${KEY}", "${secrets:KEY}", "${secret:../x}", "${secret:", "${}"]
 )
 def test_a_malformed_reference_is_refused_at_load(load: Load, written: str) -> None:
-    with pytest.raises(UsageError, match=r"providers\.x\.api_key: a reference is written"):
+    with pytest.raises(UsageError, match=r"providers\.x\.api_key: invalid reference"):
         load(f'[providers.x]\napi_key = "{written}"')
 
 

@@ -30,7 +30,7 @@ def test_lengths_of_time(text: str, minutes: float) -> None:
 
 @pytest.mark.parametrize("text", ["", "0m", "soon", "30", "m", "-5m", "30 months", "5mm", "99999w"])
 def test_what_is_no_length_of_time_is_refused(text: str) -> None:
-    with pytest.raises(UsageError, match="is not a length of time"):
+    with pytest.raises(UsageError, match="is not a duration"):
         interval_of(text)
 
 

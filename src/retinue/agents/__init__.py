@@ -1,1 +1,1 @@
-"""Durable instances, as pure data and pure rules: no I/O happens here."""
+"""The data model of agents: stored types and pure functions, without I/O."""

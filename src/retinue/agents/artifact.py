@@ -1,4 +1,4 @@
-"""What owners keep beside their agents: lists with items, notes, and views."""
+"""Artifacts: lists with items, notes and views that belong to an owner."""
 
 import unicodedata
 from datetime import datetime
@@ -10,18 +10,18 @@ ArtifactId = NewType("ArtifactId", str)
 ArtifactKind = Literal["list", "item", "note", "view"]
 FieldType = Literal["text", "number", "date", "time", "datetime", "select", "checkbox"]
 Moment = Annotated[datetime, Meta(tz=True)]
-"""Never without its offset: moments that have none cannot be compared with others."""
+"""A date and time with an offset, so that any two can be compared."""
 FieldValue = str | float | bool
-"""A value of a custom field: text also for dates and times, as `2026-11-20` or `18:30`."""
+"""A value of a custom field. Dates and times are text, such as `2026-11-20` or `18:30`."""
 
 
 class CustomField(Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
-    """A field that the items of one list have."""
+    """A custom field of the items in a list."""
 
     key: str
     label: str
     type: FieldType
-    options: tuple[str, ...] = ()  # of a select
+    options: tuple[str, ...] = ()  # the choices of a select field
 
 
 class _Artifact(
@@ -34,11 +34,11 @@ class _Artifact(
 
 
 class ItemList(_Artifact, frozen=True, kw_only=True, tag="list"):
-    """A list; its items are kept one by one."""
+    """A list; its items are stored separately."""
 
     name: str
     description: str = ""
-    default_tags: tuple[str, ...] = ()  # that new items get
+    default_tags: tuple[str, ...] = ()  # added to new items
     fields: tuple[CustomField, ...] = ()
 
 
@@ -50,18 +50,18 @@ class ListItem(_Artifact, frozen=True, kw_only=True, tag="item"):
     notes: str = ""
     custom: dict[str, FieldValue] = {}
     completed_at: Moment | None = None  # None = not completed
-    touched_at: Moment | None = None  # last looked through; no change of the item
+    touched_at: Moment | None = None  # last reviewed; does not count as a change
 
 
 class Note(_Artifact, frozen=True, kw_only=True, tag="note"):
-    """A text in Markdown."""
+    """A Markdown text."""
 
     title: str
     content: str = ""
 
 
 class View(_Artifact, frozen=True, kw_only=True, tag="view"):
-    """A query that is kept under a name."""
+    """A saved query."""
 
     name: str
     query: str
@@ -87,7 +87,7 @@ def name_of(artifact: Artifact) -> str:
 
 
 def folded(text: str) -> str:
-    """Give a text as it is looked up and searched: without case, accents and odd forms."""
+    """Normalize text for lookups and search: case, accents and compatibility forms are removed."""
     if text.isascii():
         return text.lower()
     apart = unicodedata.normalize("NFKD", text.casefold())

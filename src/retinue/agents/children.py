@@ -1,7 +1,7 @@
-"""Children that an agent started as subagents: what the parent keeps of each, and the child of it.
+"""The registry of subagents in a parent's state, and the subagent's link to its parent.
 
-What a child is doing (its lifecycle) and what it says about that (its status text) are stored
-apart, so that no child can end itself in its parent's eyes by saying a certain word.
+A child's lifecycle and the status text that it reports are stored separately, so that no status
+text can be mistaken for the end of the child.
 """
 
 from collections.abc import Sequence
@@ -15,40 +15,40 @@ from retinue.ids import AgentId, SideName
 
 ChildLifecycle = Literal["running", "idle", "failed", "terminated"]
 
-_MOST_ENDED = 16  # of those that ended, so many stay in the registry
+_MOST_ENDED = 16  # ended children that are kept in the registry
 
 
 class ChildTerms(Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
-    """On what terms an agent is the subagent of another; part of its own state."""
+    """A subagent's relation to its parent; part of the subagent's state."""
 
     parent: AgentId
-    is_resumable: bool = False  # else it ends with its first run
-    is_explicit: bool = False  # its parent hears only what it is told by a tool
-    parent_side: SideName = "side_a"  # whose prompt it belongs to, where the parent has two
+    is_resumable: bool = False  # if not, it ends with its first run
+    is_explicit: bool = False  # it reports to its parent only through a tool
+    parent_side: SideName = "side_a"  # the side that owns it, if the parent has two
 
 
 class ChildEntry(Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
-    """One line of a parent's registry."""
+    """One subagent in its parent's registry."""
 
     reference: AgentId
-    name: str  # the definition
+    name: str  # the name of the definition
     description: str
     created_at: datetime
     title: str = ""
     is_resumable: bool = False
     is_blocking: bool = True
     thread_name: str = ""
-    spawn_group_id: str = ""  # the response whose calls made it and its siblings
+    spawn_group_id: str = ""  # the response whose calls created it and its siblings
     receives: SideName = "side_a"
-    side: SideName = "side_a"  # whose it is, where the parent has two
+    side: SideName = "side_a"  # the side that owns it, if the parent has two
     parent_communication: ParentCommunication = "implicit"
     lifecycle: ChildLifecycle = "running"
     status_text: str = ""
-    failure: str = ""  # why its last run gave no result
+    failure: str = ""  # why its last run returned no result
 
     @property
     def status(self) -> str:
-        """The one word or text that clients are shown."""
+        """The status that clients show."""
         return (
             self.status_text
             if self.lifecycle == "running" and self.status_text
@@ -65,7 +65,7 @@ class ChildEntry(Struct, frozen=True, kw_only=True, rename="camel", omit_default
 
 
 class ChildUpdate(Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
-    """What changed about a child; travels in the item that tells of it, if any does."""
+    """A change of a registry entry; part of the item that reports the change, if there is one."""
 
     reference: AgentId
     lifecycle: ChildLifecycle | None = None
@@ -76,7 +76,7 @@ class ChildUpdate(Struct, frozen=True, kw_only=True, rename="camel", omit_defaul
 def registered(
     entries: Sequence[ChildEntry], news: Sequence[ChildEntry | ChildUpdate]
 ) -> list[ChildEntry]:
-    """The registry with what is new; a child that ended stays ended."""
+    """Apply new entries and updates to the registry; a terminated child stays terminated."""
     known = {entry.reference: entry for entry in entries}
     for new in news:
         if isinstance(new, ChildEntry):
@@ -101,13 +101,13 @@ def _updated(entry: ChildEntry, update: ChildUpdate) -> ChildEntry:
 
 
 def registry_text(entries: Sequence[ChildEntry], side: SideName) -> str:
-    """What the model on a side of the parent is told; empty when it can address nobody."""
+    """List the addressable subagents of a side for its prompt; empty if there are none."""
     own = (entry for entry in entries if entry.is_addressable and entry.side == side)
     shown = sorted(own, key=lambda entry: entry.created_at)
     if not shown:
         return ""
     lines = [_line(entry) for entry in shown]
-    return "\n".join(["Your subagents, which subagent_message reaches by reference:", *lines])
+    return "\n".join(["Your subagents. Address them by reference with subagent_message:", *lines])
 
 
 def _line(entry: ChildEntry) -> str:

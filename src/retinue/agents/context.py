@@ -1,9 +1,7 @@
-"""Records into model messages, and how big those are.
+"""Builds model messages from records, incrementally, and estimates their size.
 
-It is a fold, so that an agent in memory pays only for what is new.
-
-Three promises hold whatever the records are: every call has its result directly after it, roles are
-valid for every provider, and words of people, tools and pages cannot pose as a system message.
+For any records: every tool call is followed by its result, the order of roles is valid for every
+provider, and text from people, tools and web pages cannot imitate a system message.
 """
 
 import re
@@ -57,11 +55,11 @@ _GOOD = frozenset({"ok", "pending"})
 
 
 class Context:
-    """Model messages, kept in step with the records that are appended.
+    """Model messages that are updated with each appended record.
 
-    With a `side`, they are what that side sees: its own words as the assistant's, and those of the
-    other side as a user's, without the calls that led to them. What came from outside was said by
-    the side that it was not for.
+    With a `side`, this is the context of that side: its own text has the assistant role, and the
+    other side's text, without tool calls, the user role. A message to the other side appears as
+    this side's own text.
     """
 
     def __init__(self, records: Iterable[AnyRecord] = (), *, side: str = "") -> None:
@@ -81,7 +79,7 @@ class Context:
 
     @property
     def messages(self) -> Sequence[ModelMessage]:
-        """Everything said so far; valid to send whenever the last call has its result."""
+        """All messages; open calls get an interrupted result."""
         if self._pending:
             return [*self._messages, *self._settled()]
         return self._messages
@@ -135,7 +133,7 @@ class Context:
             self._say(user_content(record.text, record.files))
 
     def _inform(self, record: SystemRecord) -> None:
-        """Take a system message; of one for the other side only the files are seen."""
+        """Add a system message; of a message to the other side, only the files are added."""
         content = file_content(record.files)
         if not self.side or record.to in ("", self.side):
             content.insert(0, TextContent(text=framed(record)))
@@ -144,20 +142,20 @@ class Context:
             self._say(content)
 
     def _hear(self, record: AssistantRecord) -> None:
-        """Take the other side's words; its silence is nothing."""
+        """Add the other side's text, unless it is blank."""
         if record.text.strip():
             self._close()
             self._say([TextContent(text=neutral(record.text))])
 
     def _recall(self, text: str) -> None:
-        """Take what came from outside for the other side, as this side's own words."""
+        """Add an external message to the other side as this side's own text."""
         if text.strip():
             self._answer(AssistantRecord(parts=[TextPart(text=neutral(text))], model=""))
 
     def _answer(self, record: AssistantRecord) -> None:
         self._close()
         if not self._messages or isinstance(self._messages[-1], AssistantMessage):
-            self._say([TextContent(text="(The conversation goes on.)")])
+            self._say([TextContent(text="(The conversation continues.)")])
         self._messages.append(
             AssistantMessage(parts=record.parts, model=record.model, provider=record.provider)
         )
@@ -171,7 +169,7 @@ class Context:
 
     def _settle(self, record: ToolRecord) -> None:
         if self._pending.pop(record.call, None) is None:
-            if self.side and record.files:  # the other side's: what it made is seen
+            if self.side and record.files:  # a call of the other side: only its files are visible
                 self._close()
                 self._say(file_content(record.files))
             return
@@ -193,7 +191,7 @@ class Context:
             self._results = {}
 
     def _erase(self, call: CallId) -> None:
-        """Take a call out of the message that asked for it, which is the last one till it ends."""
+        """Remove a call from the message that made it; until all calls end, it is the last one."""
         asked = self._messages.pop()
         assert isinstance(asked, AssistantMessage)
         self._order.remove(call)
@@ -204,7 +202,7 @@ class Context:
         self._flush()
 
     def _close(self) -> None:
-        """Give every call that is still open an interrupted result, next to its call."""
+        """Add an interrupted result for every open call."""
         if self._pending:
             self._messages.extend(self._settled())
             self._pending = {}
@@ -221,12 +219,12 @@ class Context:
 
 
 def build_context(records: Iterable[AnyRecord]) -> Sequence[ModelMessage]:
-    """Give the model messages of the records after the last marker."""
+    """Return the model messages of the records since the last reset or summary."""
     return Context(records).messages
 
 
 def neutral(text: str) -> str:
-    """Take the power from a system-message tag in words that are not the engine's."""
+    """Escape system-message tags in text that is not from the engine."""
     return _FRAME.sub(r"&lt;\1", text) if "<" in text else text
 
 
@@ -236,7 +234,7 @@ def framed(record: SystemRecord) -> str:
 
 
 def system_text(text: str) -> str:
-    """Words of the engine itself."""
+    """Wrap text from the engine in a system-message tag."""
     return f'<system_message origin="system">{neutral(text)}</system_message>'
 
 

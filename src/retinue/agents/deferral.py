@@ -1,4 +1,4 @@
-"""A subagent that cannot begin before its owner gives it its variables."""
+"""A subagent that cannot start before its owner provides its variables."""
 
 from datetime import datetime
 from typing import Any
@@ -11,19 +11,19 @@ from retinue.ids import AgentId, CallId, RequestId, SideName
 
 
 class Deferral(Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
-    """The creation as it was asked for, kept in the parent's state until the values come."""
+    """The requested creation, kept in the parent's state until the values are provided."""
 
     id: RequestId
     call: CallId
-    child: AgentId  # what its id will be
+    child: AgentId  # its future id
     config: SubagentConfig
-    side: SideName  # of the parent, whose prompt has the entry
+    side: SideName  # the parent's side whose prompt has the entry
     message: str
     name: str = ""
     attachments: list[str] = []
     arguments: dict[str, Any] = {}
     trail: Trail | None = None
-    required: list[str]  # names of variables that each child has to be given
+    required: list[str]  # names of variables that must be provided for each child
     asked_at: datetime
     expires_at: datetime
 
@@ -32,5 +32,5 @@ class Deferral(Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=
 
 
 def endpoint_of(parent: AgentId, request_id: RequestId) -> str:
-    """Where the owner posts the values."""
+    """Return the path that the owner posts the values to."""
     return f"/threads/{parent}/variables/{request_id}"

@@ -1,4 +1,4 @@
-"""Who or what an agent stands for; written once."""
+"""Descriptors: the identity of an agent, set at creation."""
 
 from typing import ClassVar, Literal
 
@@ -59,7 +59,7 @@ class SubagentDescriptor(_Descriptor, frozen=True, kw_only=True, tag="subagent")
 
 
 class SwarmDescriptor(_Descriptor, frozen=True, kw_only=True, tag="swarm"):
-    """A swarm's side of one contact."""
+    """The agent of a swarm for one contact."""
 
     id: str
     contact_agent_id: AgentId
@@ -93,7 +93,7 @@ def encode_descriptor(descriptor: Descriptor) -> bytes:
 
 
 def decode_descriptor(data: bytes | str) -> Descriptor:
-    """Read a descriptor; an unknown type or an extra key is an error."""
+    """Decode a descriptor. Raises `UsageError` for unknown types and keys."""
     try:
         return _decoder.decode(data)
     except msgspec.MsgspecError as error:
@@ -101,7 +101,6 @@ def decode_descriptor(data: bytes | str) -> Descriptor:
 
 
 def kind_of(descriptor: Descriptor) -> Kind:
-    """Give the descriptor's `type`."""
     match descriptor:
         case UserDescriptor():
             return "user"
@@ -120,7 +119,7 @@ def kind_of(descriptor: Descriptor) -> Kind:
 
 
 def parent_of(descriptor: Descriptor) -> AgentId | None:
-    """The agent that this one answers to, by its descriptor alone."""
+    """Return the parent or contact that the descriptor names."""
     match descriptor:
         case SubagentDescriptor(parent_agent_id=parent):
             return parent
@@ -131,12 +130,12 @@ def parent_of(descriptor: Descriptor) -> AgentId | None:
 
 
 def identity_of(descriptor: Descriptor, *, ended: AgentId | None = None) -> str:
-    """Give the key under which the same descriptor finds the same agent again.
+    """Return the unique key of a descriptor, which finds its agent again.
 
-    The parts are JSON, so that no part can be chosen to look like another descriptor's key. The
-    heartbeat is also the system agent with the tag `heartbeat`: they share one key. A permanent
-    agent's key is its name without case, so that an owner never has two of one name. Of an agent
-    that ended, only a chat keeps its key: what others stood for is free for one that follows.
+    The parts are encoded as JSON, so that no part can imitate another key. The heartbeat and the
+    system agent with the tag `heartbeat` share one key. A permanent agent's key is its name in
+    lower case, so that an owner cannot have two with the same name. When an agent ends, its key
+    becomes free for a new agent, except for a chat.
     """
     if ended is not None and not isinstance(descriptor, UserDescriptor):
         return _encoder.encode(["agent", ended]).decode()

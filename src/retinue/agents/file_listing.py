@@ -1,4 +1,4 @@
-"""What is seen of an agent's files from outside: listings, and files too large to hold."""
+"""Listings and streams of an agent's files."""
 
 from collections.abc import AsyncIterator
 from dataclasses import dataclass
@@ -9,7 +9,7 @@ from retinue.records import FileReference
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TreeEntry:
-    """A file, or a folder, in an agent's tree."""
+    """A file or folder of an agent."""
 
     path: str
     modified: datetime
@@ -18,7 +18,7 @@ class TreeEntry:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FileStream:
-    """A file that is read while somebody takes it, piece by piece."""
+    """A file that is read in chunks while it is sent."""
 
     size: int
     pieces: AsyncIterator[bytes]

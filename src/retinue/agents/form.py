@@ -1,4 +1,4 @@
-"""Forms: typed fields that a person is asked to fill in, and whether their values fit."""
+"""Forms with typed fields, and validation of their values."""
 
 import math
 from collections.abc import Mapping
@@ -12,7 +12,7 @@ from retinue.errors import UsageError
 from retinue.text import clean_text
 
 FieldType = Literal["string", "text", "number", "integer", "boolean", "choice", "date", "secret"]
-"""No agent can ask for a `secret`: what it is told stands in its history."""
+"""Agents cannot ask for a `secret`, because answers are part of their history."""
 
 MOST_FIELDS = 20
 MOST_CHOICES = 100
@@ -26,7 +26,7 @@ _MULTILINE = ("multiline", "textarea")
 
 
 class Field(Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
-    """One field; `minimum` and `maximum` count characters where the value is text."""
+    """One field. For text, `minimum` and `maximum` are lengths in characters."""
 
     name: str
     type: FieldType
@@ -40,31 +40,31 @@ class Field(Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=Tru
 
 
 def parse_form(schema: Mapping[str, Any]) -> list[Field]:
-    """Make fields of a JSON schema of an object; raises `UsageError` that names the field."""
+    """Convert a JSON schema to fields. Raises `UsageError` with the name of the invalid field."""
     if schema.get("type", "object") != "object":
         raise UsageError('schema: the type must be "object"')
     properties = schema.get("properties")
     if not isinstance(properties, dict) or not properties:
-        raise UsageError("schema.properties: name at least one field")
+        raise UsageError("schema.properties: define at least one field")
     entries = cast("dict[str, Any]", properties)
     if len(entries) > MOST_FIELDS:
         raise UsageError(
-            f"schema.properties: at most {MOST_FIELDS} fields, {len(entries)} were given"
+            f"schema.properties: expected at most {MOST_FIELDS} fields, got {len(entries)}"
         )
     required = schema.get("required", [])
     if not isinstance(required, list):
-        raise UsageError("schema.required: a list of field names")
+        raise UsageError("schema.required: expected a list of field names")
     names = cast("list[Any]", required)
     unknown = [str(name) for name in names if name not in entries]
     if unknown:
-        raise UsageError(f"schema.required: there is no field {', '.join(unknown)}")
+        raise UsageError(f"schema.required: unknown field {', '.join(unknown)}")
     return [_field(name, entry, name in names) for name, entry in entries.items()]
 
 
 def checked_values(fields: list[Field], values: Mapping[str, Any]) -> dict[str, Any]:
-    """Check what a person filled in; raises `UsageError` that names every field that is wrong."""
+    """Validate the values of a form. Raises `UsageError` that lists every invalid field."""
     known = {field.name for field in fields}
-    problems = [f"{name}: there is no such field" for name in values if name not in known]
+    problems = [f"{name}: unknown field" for name in values if name not in known]
     result: dict[str, Any] = {}
     for field in fields:
         value = values.get(field.name)
@@ -83,7 +83,7 @@ def checked_values(fields: list[Field], values: Mapping[str, Any]) -> dict[str, 
 
 
 def value_of(field: Field, text: str) -> str | float | bool:
-    """Read a value that was typed as text."""
+    """Parse a value that was entered as text."""
     text = text.strip() if field.type != "text" else text
     if field.type == "boolean":
         words = {"true": True, "yes": True, "y": True, "false": False, "no": False, "n": False}
@@ -113,9 +113,9 @@ _EXPECTED: Mapping[FieldType, str] = {
 def _field(name: str, entry: Any, is_required: bool) -> Field:
     at = f"schema.properties.{name}"
     if not name or len(name) > _LONGEST_NAME or not is_plain(name):
-        raise UsageError(f"schema.properties: {name[:_LONGEST_NAME]!r} cannot name a field")
+        raise UsageError(f"schema.properties: invalid field name {name[:_LONGEST_NAME]!r}")
     if not isinstance(entry, dict):
-        raise UsageError(f"{at}: an object with a type is expected")
+        raise UsageError(f"{at}: expected an object with a type")
     given = cast("dict[str, Any]", entry)
     unknown = sorted(set(given) - _KEYS)
     if unknown:
@@ -131,7 +131,7 @@ def _field(name: str, entry: Any, is_required: bool) -> Field:
         maximum=_bound(at, given, "maximum", "maxLength"),
     )
     if field.minimum is not None and field.maximum is not None and field.minimum > field.maximum:
-        raise UsageError(f"{at}: the minimum is larger than the maximum")
+        raise UsageError(f"{at}: minimum must not exceed maximum")
     if given.get("default") is None:
         return field
     try:
@@ -149,16 +149,16 @@ def _type_of(at: str, given: Mapping[str, Any]) -> FieldType:
     if kind == "string" and form in _MULTILINE:
         return "text"
     if form is not None:
-        raise UsageError(f'{at}.format: "date" or "multiline" of a string, not {form!r}')
+        raise UsageError(f'{at}.format: expected "date" or "multiline" for a string, got {form!r}')
     if kind in ("string", "number", "integer", "boolean"):
         return kind
-    raise UsageError(f"{at}.type: string, number, integer or boolean, not {kind!r}")
+    raise UsageError(f"{at}.type: expected string, number, integer or boolean, got {kind!r}")
 
 
 def _text(at: str, given: Mapping[str, Any], key: str) -> str:
     text = given.get(key, "")
     if not isinstance(text, str) or len(text) > _LONGEST_LABEL:
-        raise UsageError(f"{at}.{key}: text of at most {_LONGEST_LABEL} characters")
+        raise UsageError(f"{at}.{key}: expected text of at most {_LONGEST_LABEL} characters")
     return clean_text(text)
 
 
@@ -167,14 +167,14 @@ def _choices(at: str, given: Mapping[str, Any]) -> list[str]:
         return []
     choices = given["enum"]
     if not isinstance(choices, list) or not 0 < len(cast("list[Any]", choices)) <= MOST_CHOICES:
-        raise UsageError(f"{at}.enum: a list of 1 to {MOST_CHOICES} texts")
+        raise UsageError(f"{at}.enum: expected a list of 1 to {MOST_CHOICES} strings")
     texts = cast("list[Any]", choices)
     if not all(isinstance(text, str) and 0 < len(text) <= _LONGEST_LABEL for text in texts):
-        raise UsageError(f"{at}.enum: each choice is a text of 1 to {_LONGEST_LABEL} characters")
+        raise UsageError(f"{at}.enum: expected choices of 1 to {_LONGEST_LABEL} characters")
     if not all(is_plain(text) for text in texts):
-        raise UsageError(f"{at}.enum: a choice is one line without invisible characters")
+        raise UsageError(f"{at}.enum: a choice must be one line without invisible characters")
     if len(set(texts)) != len(texts):
-        raise UsageError(f"{at}.enum: a choice is there twice")
+        raise UsageError(f"{at}.enum: duplicate choice")
     return texts
 
 
@@ -183,15 +183,15 @@ def _bound(at: str, given: Mapping[str, Any], number: str, length: str) -> float
         value = given.get(key)
         if value is not None:
             if isinstance(value, bool) or not isinstance(value, int | float):
-                raise UsageError(f"{at}.{key}: a number is expected")
+                raise UsageError(f"{at}.{key}: expected a number")
             if not _is_finite(value):
-                raise UsageError(f"{at}.{key}: a finite number is expected")
+                raise UsageError(f"{at}.{key}: expected a finite number")
             return value
     return None
 
 
 def _is_finite(value: float) -> bool:
-    """Whether a float can hold it, which not every whole number can."""
+    """Whether the value is finite and fits into a float."""
     try:
         return math.isfinite(value)
     except OverflowError:
@@ -229,7 +229,7 @@ def _checked_text(field: Field, value: Any, expected: UsageError) -> str:
             raise expected from None
     if field.type in ("string", "text"):
         if len(value) > LONGEST_VALUE:
-            raise UsageError(f"at most {LONGEST_VALUE} characters")
+            raise UsageError(f"expected at most {LONGEST_VALUE} characters")
         if field.type == "string" and "\n" in value:
             raise UsageError("expected one line")
         _within(field, len(value), " characters")
@@ -238,6 +238,6 @@ def _checked_text(field: Field, value: Any, expected: UsageError) -> str:
 
 def _within(field: Field, size: float, unit: str) -> None:
     if field.minimum is not None and size < field.minimum:
-        raise UsageError(f"at least {field.minimum:g}{unit}")
+        raise UsageError(f"expected at least {field.minimum:g}{unit}")
     if field.maximum is not None and size > field.maximum:
-        raise UsageError(f"at most {field.maximum:g}{unit}")
+        raise UsageError(f"expected at most {field.maximum:g}{unit}")

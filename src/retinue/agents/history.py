@@ -1,4 +1,4 @@
-"""An agent's history as far as it still matters: the records since the last marker."""
+"""The current part of an agent's history: the records since the last reset or summary."""
 
 from collections.abc import Iterable, Mapping, Sequence
 
@@ -22,7 +22,7 @@ from retinue.records import (
 
 
 class History:
-    """Records in order, folded as they are appended: nothing here costs more for a longer past."""
+    """Records in order, with derived state that is updated in constant time per record."""
 
     def __init__(self, records: Iterable[AnyRecord] = ()) -> None:
         self._records: list[AnyRecord] = []
@@ -40,17 +40,17 @@ class History:
 
     @property
     def open_calls(self) -> Sequence[CallPart]:
-        """Calls of the last response that have no result yet, in the order they were asked for."""
+        """Calls of the last response that have no result yet, in order."""
         return list(self._open.values()) if self._open else ()
 
     @property
     def asked_by(self) -> AssistantRecord | None:
-        """The response that asked for the open calls."""
+        """The response that made the open calls."""
         return self._asked_by if self._open else None
 
     @property
     def unanswered(self) -> AssistantRecord | None:
-        """The last response, when nobody said anything after it."""
+        """The last response, if no message follows it."""
         return self._asked_by if self._is_latest else None
 
     @property
@@ -60,7 +60,7 @@ class History:
 
     @property
     def answer(self) -> AssistantRecord | None:
-        """The last response, when it asked for nothing and nothing came after it."""
+        """The last response, if it made no calls and no message follows it."""
         return self._answer
 
     def append(self, record: AnyRecord) -> None:
@@ -92,7 +92,7 @@ class History:
         self._records.append(record)
 
     def _forget(self, call: CallId) -> None:
-        """Go on as if the last response had not asked for it."""
+        """Remove a call from the last response."""
         if self._asked_by is not None:
             self._asked_by = without_call(self._asked_by, call)
             if not self._asked_by.calls:
@@ -113,7 +113,7 @@ def without_call(record: AssistantRecord, call: CallId) -> AssistantRecord:
 
 
 def without_erased(records: Iterable[AnyRecord]) -> list[AnyRecord]:
-    """The records without the calls that hooks erased."""
+    """Return the records without the calls that hooks erased."""
     kept: list[AnyRecord] = []
     asked_at: int | None = None
     for record in records:
@@ -129,7 +129,7 @@ def without_erased(records: Iterable[AnyRecord]) -> list[AnyRecord]:
 
 
 def cut_points(records: Sequence[AnyRecord]) -> list[int]:
-    """Give the indexes at which the records may be cut without parting a call from its result."""
+    """Return the indexes where records can be split without separating a call from its result."""
     points: list[int] = []
     open_calls: set[CallId] = set()
     for index, record in enumerate(records):

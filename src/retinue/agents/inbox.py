@@ -1,4 +1,4 @@
-"""Items: what is in an inbox, and what becomes of each: exactly one final fate."""
+"""Inbox items and their fates; every item gets exactly one final fate."""
 
 import re
 from datetime import datetime
@@ -22,18 +22,17 @@ WaitReason = Literal["permission", "child", "budget", "variables"]
 FINAL: frozenset[str] = frozenset({"answered", "failed", "cancelled", "refused", "expired"})
 
 WITHDRAWN = "withdrawn"
-"""The reason of items that their senders took back."""
+"""The reason of items that were cancelled by their senders."""
 
 ItemKind = Literal["message", "system", "answer", "withdrawal", "command", "status", "boot"]
-"""`message` = words to answer, a person's or a delegating agent's; `system` = an agent's or the
-engine's notice; `answer` = what became of something that this agent asked for; `withdrawal` = an
-earlier item is no longer wanted; `command` = an order of the agent's owner or parent; `status` =
-what a child is doing, for the registry alone; `boot` = the agent is new, and its prompt has
-something to begin."""
+"""`message`: text to answer, from a person or a delegating agent. `system`: a notice from an agent
+or the engine. `answer`: the outcome of a request of this agent. `withdrawal`: cancels an earlier
+item. `command`: an order from the agent's owner or parent. `status`: a child's status, for the
+registry only. `boot`: the agent is new, and its prompt starts subagents."""
 
 
 class Sender(Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
-    """Who put the item there; set by the door or the engine, never taken from a text."""
+    """The sender of an item; set by the server or the engine, never parsed from text."""
 
     type: Literal["user", "agent", "schedule", "engine"]
     id: str = ""  # user id, agent id, schedule id
@@ -42,52 +41,52 @@ class Sender(Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=Tr
 
 
 class ReplyTo(Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
-    """Who delegated an item, and the call that is told its outcome."""
+    """The agent that delegated an item, and the call that receives the outcome."""
 
     agent_id: AgentId
     call: CallId
-    mode: Literal["sync", "async", "child"]  # child = it is a subagent's run
-    created: bool = False  # the session was made for this item
+    mode: Literal["sync", "async", "child"]  # child = a subagent's run
+    created: bool = False  # the session was created for this item
 
 
 class Answer(Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
-    """The result of a call that waits for it; the item's text says the same to one that does not.
+    """The result for a waiting call. If the call no longer waits, the item's text is used instead.
 
-    `runs` lets the call run now instead: somebody approved it.
+    With `runs`, there is no result: the call was approved and runs now.
     """
 
     call: CallId
     text: str = ""
     status: ToolStatus = "ok"
     runs: bool = False
-    grants: list[str] = []  # permissions that the agent holds from now on
-    request: RequestId | None = None  # that was decided: a call's id may come again
-    approves: list[str] = []  # digests of calls that may run once without being asked about
+    grants: list[str] = []  # new permissions of the agent
+    request: RequestId | None = None  # the decided request; call ids are not unique
+    approves: list[str] = []  # digests of calls that may run once without approval
 
 
 class Trail(Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
-    """How a message came here: the delegations that wait for it, and hops since a person spoke."""
+    """The origin of a message: the delegations that wait for it, and hops since a person wrote."""
 
     agents: list[AgentId] = []
-    definitions: list[str] = []  # of these agents
+    definitions: list[str] = []  # the definitions of these agents
     hops: int = 0
 
 
 class ItemBody(Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
-    """What the item says."""
+    """The content of an item."""
 
     text: str
     sender: Sender
     files: list[FileReference] = []
     trail: Trail | None = None
     reply_to: ReplyTo | None = None
-    report_to: AgentId | None = None  # is told the outcome as a system message
+    report_to: AgentId | None = None  # receives the outcome as a system message
     answer: Answer | None = None  # of kind `answer`
     command: Command | None = None  # of kind `command`
-    route: Route | None = None  # the chat that it was written in, when that is another agent's
-    to_side: SideName = "side_a"  # whose turn it is then, where both sides are models
-    child: ChildUpdate | None = None  # what it changes in the registry of children
-    about: ItemId | None = None  # the item that a withdrawal or an outcome means
+    route: Route | None = None  # the chat that it was written in, if that is another agent's
+    to_side: SideName = "side_a"  # the side that answers, if both sides are models
+    child: ChildUpdate | None = None  # a change to the registry of children
+    about: ItemId | None = None  # the item that a withdrawal or an outcome refers to
 
 
 class Item(Struct, frozen=True, kw_only=True, rename="camel"):
@@ -95,13 +94,13 @@ class Item(Struct, frozen=True, kw_only=True, rename="camel"):
 
     id: ItemId
     agent_id: AgentId
-    seq: int  # per agent, from 1, in the order of admission
+    seq: int  # per agent, starting at 1, in order of admission
     kind: ItemKind
-    silent: bool  # recorded with the next step that runs anyway; wakes nothing
+    silent: bool  # recorded with the next step; does not wake the agent
     body: ItemBody
     admitted_at: datetime
     fate: Fate = "queued"
-    reason: str = ""  # why it failed, was refused, waits
+    reason: str = ""  # why it failed, was refused, or waits
     code: str = ""  # of a command: the code of its error, or `unchanged`
     reply_seq: int | None = None  # the record that answers it
     ended_at: datetime | None = None
@@ -112,7 +111,7 @@ class Item(Struct, frozen=True, kw_only=True, rename="camel"):
 
     @property
     def is_delegated(self) -> bool:
-        """Whether an agent is told the outcome: such an item has a turn of its own."""
+        """Whether an agent receives the outcome; such an item has its own turn."""
         return self.body.reply_to is not None
 
     @property

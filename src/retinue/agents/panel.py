@@ -1,14 +1,14 @@
-"""What a person's window shows, as the window itself tells it; trusted for nothing."""
+"""The panels of a person's window, as reported by the window; not trusted."""
 
 from collections.abc import Sequence
 from typing import Any, Literal
 
 from msgspec import Struct
 
-HEADLESS = "No client is connected: nobody has a window open, so there are no panels."
+HEADLESS = "No client is connected: no window is open, so there are no panels."
 
 ARTIFACTS = "artifacts"
-"""The type of panels in which lists, notes and views can be opened."""
+"""The type of panels that show lists, notes and views."""
 
 
 class Panel(Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
@@ -18,8 +18,8 @@ class Panel(Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=Tru
     panel_type: str  # "artifacts", "chat", ...
     panel_title: str = ""
     visible: bool = True
-    binding: dict[str, Any] = {}  # what it is bound to, such as a chat to its agent
-    context: dict[str, Any] = {}  # what is active in it: type, id, name, selectedItemIds ...
+    binding: dict[str, Any] = {}  # the object it is bound to, such as a chat's agent
+    context: dict[str, Any] = {}  # its active object: type, id, name, selectedItemIds ...
 
     @property
     def is_chat(self) -> bool:
@@ -27,10 +27,10 @@ class Panel(Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=Tru
 
 
 class Followed(Struct, frozen=True, kw_only=True, rename="camel"):
-    """What a window made of a request to show something."""
+    """How a window handled a request to open something."""
 
     show: str  # the request's id
-    how: Literal["opened", "offered"]  # offered = the person was writing there, and is asked
+    how: Literal["opened", "offered"]  # offered = the person was typing there and was asked first
 
 
 class Inventory(Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
@@ -40,4 +40,4 @@ class Inventory(Struct, frozen=True, kw_only=True, rename="camel", omit_defaults
     selected_panel_id: str | None = None
     selected_chat_panel_id: str | None = None
     layout: dict[str, Any] = {}
-    shown: Sequence[Followed] = ()  # the last requests that the window followed
+    shown: Sequence[Followed] = ()  # the latest requests that the window handled

@@ -1,4 +1,4 @@
-"""Permission tags: what they say, and which of them follow from others."""
+"""Permission tags: parsing, and which permissions include others."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -15,7 +15,7 @@ _LONGEST_NAME = 128
 
 @dataclass(frozen=True, slots=True)
 class Permission:
-    """One permission; `target` is a path or a tool's name."""
+    """One permission; `target` is a path or the name of a tool."""
 
     kind: Literal["network", "read", "write", "tool"]
     target: str = ""
@@ -27,17 +27,17 @@ class Permission:
     def __str__(self) -> str:
         match self.kind:
             case "network":
-                return "use the network, from shell commands and web fetches"
+                return "access the network from shell commands and web fetches"
             case "read":
-                return f"read {self.target} and everything below it"
+                return f"read {self.target} and everything in it"
             case "write":
-                return f"read and change {self.target} and everything below it"
+                return f"read and change {self.target} and everything in it"
             case "tool":
-                return f"run the tool {self.target} without asking each time"
+                return f"run the tool {self.target} without approval for each call"
 
 
 def parse_permission(text: str) -> Permission:
-    """Read a tag; raises `UsageError` that says what is wrong with it."""
+    """Parse a tag. Raises `UsageError` with the reason."""
     if text == NETWORK:
         return Permission("network")
     kind, colon, target = text.partition(":")
@@ -46,7 +46,7 @@ def parse_permission(text: str) -> Permission:
             return Permission("read" if kind == "@read" else "write", _path(target))
         case "@tool" if colon:
             if not target or len(target) > _LONGEST_NAME or not is_plain(target):
-                raise UsageError(f"permission: {target[:_LONGEST_NAME]!r} is no tool's name")
+                raise UsageError(f"permission: invalid tool name {target[:_LONGEST_NAME]!r}")
             return Permission("tool", target)
         case _:
             raise UsageError(
@@ -56,12 +56,12 @@ def parse_permission(text: str) -> Permission:
 
 
 def is_held(permission: Permission, grants: Iterable[str]) -> bool:
-    """Whether the grants include it: write includes read, a folder what is below it."""
+    """Whether the grants include a permission: write includes read, a folder its content."""
     return any(_includes(held, permission) for held in permissions_of(grants))
 
 
 def permissions_of(grants: Iterable[str]) -> list[Permission]:
-    """Read grants back; one that this version does not know gives nothing."""
+    """Parse grants; unknown ones are ignored."""
     found: list[Permission] = []
     for grant in grants:
         try:
@@ -83,12 +83,12 @@ def _includes(held: Permission, asked: Permission) -> bool:
 
 def _path(text: str) -> str:
     if len(text) > LONGEST_PATH:
-        raise UsageError(f"permission: the path has more than {LONGEST_PATH} characters")
+        raise UsageError(f"permission: the path is longer than {LONGEST_PATH} characters")
     if not is_plain(text):
-        raise UsageError("permission: the path holds control or invisible characters")
+        raise UsageError("permission: the path contains control or invisible characters")
     if not text.startswith("/"):
-        raise UsageError(f"permission: {text!r} is a relative path; give an absolute one")
+        raise UsageError(f"permission: {text!r} is a relative path; use an absolute path")
     path = PurePosixPath("/" + text.lstrip("/"))
     if ".." in path.parts:
-        raise UsageError(f"permission: {text!r} goes up with '..'; name the place itself")
+        raise UsageError(f"permission: {text!r} contains '..'; use the resolved path")
     return str(path)

@@ -1,4 +1,4 @@
-"""What prompts tell an agent that there is: skills it can use, artifacts of its owner."""
+"""Entries that prompts list: the agent's skills and its owner's artifacts."""
 
 from collections.abc import Sequence
 from typing import Literal
@@ -7,21 +7,21 @@ from msgspec import Struct
 
 
 class SkillEntry(Struct, frozen=True, kw_only=True):
-    """A skill as prompts list it; how it works is read from its file when it is needed."""
+    """A skill as listed in prompts; the agent reads its file when needed."""
 
     name: str
     description: str
     file: str  # the path of SKILL.md
-    command: str = ""  # the path of its command line, where it has one
+    command: str = ""  # the path of its command, if it has one
 
 
 class KnownSkill(Struct, frozen=True, kw_only=True, rename="camel"):
-    """A skill as doors list it, whoever may use it."""
+    """A skill as clients list it, regardless of which agents may use it."""
 
     name: str
     description: str
     kind: Literal["plugin", "project"]
-    file: str = ""  # its SKILL.md, as it is named from the project's folder; empty for a plugin's
+    file: str = ""  # its SKILL.md, relative to the project; empty for a plugin's skill
     license: str = ""
     compatibility: str = ""
 
@@ -34,7 +34,7 @@ class ItemEntry(Struct, frozen=True, kw_only=True):
 
 
 class ItemGroup(Struct, frozen=True, kw_only=True):
-    """The artifacts of one type: some of them, and how many there are."""
+    """Artifacts of one type: a selection and the total count."""
 
     type: str  # "list", "note", "view"
     items: Sequence[ItemEntry]

@@ -1,4 +1,4 @@
-"""Requests: what an agent asks its owner, decided once, and by nobody else."""
+"""Requests from an agent to its owner; only the owner decides, and only once."""
 
 from datetime import datetime
 from hashlib import sha256
@@ -11,22 +11,22 @@ from retinue.agents.form import Field
 from retinue.ids import AgentId, CallId, OwnerId, RequestId
 
 Question = Literal["permission", "approval", "question"]
-"""What a call waits for. `permission` = to hold a grant; `approval` = to run one call with exactly
-these arguments; `question` = a form to fill in."""
+"""What a call waits for. `permission`: a grant. `approval`: consent to run one call with exactly
+these arguments. `question`: a completed form."""
 
 RequestKind = Literal[Question, "variables"]
-"""`variables` = values that a subagent needs to begin; they are never part of the request."""
+"""`variables`: values that a subagent needs to start; they are never part of the request."""
 
 RequestStatus = Literal["pending", "allowed", "denied", "answered", "expired", "void"]
-"""`void` = what it was about ended first: a reset, a stop, the end of the agent."""
+"""`void`: closed by a reset, a stop or the end of the agent before it was decided."""
 
 _encoder = msgspec.json.Encoder(order="deterministic")
 
 
 class Asked(Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
-    """What is asked and by whom; never changes. Texts are as the model gave them."""
+    """The immutable content of a request. Texts are as the model wrote them."""
 
-    requester: str = ""  # the agent's name, when it had one
+    requester: str = ""  # the agent's name, if it has one
     definition: str = ""
     is_background: bool = False
     permission: str = ""
@@ -38,7 +38,7 @@ class Asked(Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=Tru
 
 
 class Request(Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
-    """A question to the owner and what became of it."""
+    """A request to the owner and its outcome."""
 
     id: RequestId
     owner: OwnerId
@@ -46,7 +46,7 @@ class Request(Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=T
     call: CallId
     kind: RequestKind
     asked: Asked
-    digest: str  # of what exactly a decision is about
+    digest: str  # hash of exactly what is being decided
     created_at: datetime
     expires_at: datetime
     status: RequestStatus = "pending"
@@ -57,18 +57,18 @@ class Request(Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=T
 
 
 def digest_of_call(tool: str, arguments: dict[str, Any]) -> str:
-    """Tell one call from any other: the same tool with the same arguments, however ordered."""
+    """Return a hash of a tool and its arguments, independent of the order of keys."""
     return sha256(_encoder.encode([tool, arguments])).hexdigest()
 
 
 def why_settled(request: Request) -> str:
-    """Say why a decision comes too late."""
-    at = request.decided_at.isoformat(timespec="seconds") if request.decided_at else "some time"
+    """Explain why a request can no longer be decided."""
+    at = f" at {request.decided_at.isoformat(timespec='seconds')}" if request.decided_at else ""
     match request.status:
         case "expired":
-            what = f"nobody decided in time, so it expired at {at}"
+            what = f"it expired{at}"
         case "void":
-            what = f"it was closed at {at} ({request.note})"
+            what = f"it was closed{at} ({request.note})"
         case status:
-            what = f"it was decided already: {status} at {at}"
-    return f"this request is no longer open: {what}; nothing was changed"
+            what = f"it was already decided: {status}{at}"
+    return f"this request is no longer open: {what}. Nothing was changed"

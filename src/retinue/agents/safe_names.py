@@ -1,4 +1,4 @@
-"""Names that people, models and servers chose, as a prompt can hold them."""
+"""Sanitizes names from people, models and servers for use in prompts."""
 
 import unicodedata
 
@@ -10,7 +10,7 @@ _HIDDEN = frozenset({"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"})
 
 
 def one_line(text: str, longest: int = LONGEST_LINE) -> str:
-    """One line of what can be seen, without a system-message tag, cut where it gets too long."""
+    """Reduce text to one line of visible characters, escape system-message tags, and truncate."""
     if not (text.isascii() and text.isprintable()):
         text = "".join(c if unicodedata.category(c) not in _HIDDEN else " " for c in text)
     line = " ".join(text.split())
@@ -18,5 +18,5 @@ def one_line(text: str, longest: int = LONGEST_LINE) -> str:
 
 
 def name_line(text: str) -> str:
-    """The same for a name, which has no business to hold a tag."""
+    """Sanitize a name: as `one_line`, with all tags escaped."""
     return one_line(text, LONGEST_NAME).replace("<", "&lt;").replace(">", "&gt;")

@@ -1,4 +1,4 @@
-"""Schedules as data, and the rules of what is due and what was missed."""
+"""Schedules, and the rules for due and missed runs."""
 
 import re
 from datetime import datetime, timedelta
@@ -16,7 +16,7 @@ CatchUp = Literal["skip", "once"]
 Source = Literal["settings", "tool", "http"]
 
 LATE = timedelta(seconds=60)
-"""What is less late than cron can tell is not late."""
+"""A run counts as missed only if it is later than this, the resolution of cron."""
 
 _LONGEST_TITLE = 200
 _LONGEST_PROMPT = 50_000
@@ -25,7 +25,7 @@ _LOOK_BACK = [timedelta(hours=1), timedelta(days=1), timedelta(days=40), timedel
 
 
 class Schedule(Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
-    """What is to happen when, and for whom."""
+    """A prompt that is sent to an agent at certain times."""
 
     id: ScheduleId
     owner: OwnerId
@@ -34,15 +34,15 @@ class Schedule(Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=
     timezone: str
     created_at: datetime
     cron: str | None = None  # five fields, in the time zone
-    at: datetime | None = None  # once, at this moment
-    catch_up: CatchUp = "skip"  # of times that passed while nobody looked
+    at: datetime | None = None  # the time of a one-shot schedule
+    catch_up: CatchUp = "skip"  # policy for missed runs
     definition: str | None = None  # of the schedule's own agent
-    target: AgentId | None = None  # an agent that gets it instead
-    report_to: AgentId | None = None  # who hears the final text
-    watch: Watch | None = None  # wakes only when this has changed
+    target: AgentId | None = None  # the agent that receives the prompt instead
+    report_to: AgentId | None = None  # the agent that receives the final text
+    watch: Watch | None = None  # runs only if this has changed
     is_paused: bool = False
     source: Source = "http"
-    made_by: AgentId | None = None  # the agent whose tool call made it
+    made_by: AgentId | None = None  # the agent that created it with a tool call
 
     @property
     def is_once(self) -> bool:
@@ -50,37 +50,37 @@ class Schedule(Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=
 
 
 class Due(Struct, frozen=True, kw_only=True):
-    """What to do about a time that has come."""
+    """What to do about a due time."""
 
     slot: datetime
-    is_missed: bool  # it passed while nobody looked, and the policy is to skip it
+    is_missed: bool  # the server was down, and the policy is to skip
     next_at: datetime | None
 
 
 def check(schedule: Schedule) -> None:
-    """Raise a `UsageError` that names the field, when the schedule cannot be."""
+    """Raise `UsageError` with the name of the field if the schedule is invalid."""
     if _ID.fullmatch(schedule.id) is None:
-        raise _wrong("id", f"{schedule.id!r} is not 1 to 64 of the letters A-Z a-z 0-9 _ . -")
+        raise _invalid("id", f"expected 1 to 64 of A-Z a-z 0-9 _ . -, got {schedule.id!r}")
     if not schedule.title.strip() or len(schedule.title) > _LONGEST_TITLE:
-        raise _wrong("title", f"expected 1 to {_LONGEST_TITLE} characters")
+        raise _invalid("title", f"expected 1 to {_LONGEST_TITLE} characters")
     if not schedule.prompt.strip() or len(schedule.prompt) > _LONGEST_PROMPT:
-        raise _wrong("prompt", f"expected 1 to {_LONGEST_PROMPT} characters")
+        raise _invalid("prompt", f"expected 1 to {_LONGEST_PROMPT} characters")
     try:
         zone_of(schedule.timezone)
     except UnknownZoneError as error:
-        raise _wrong("timezone", str(error)) from None
+        raise _invalid("timezone", str(error)) from None
     if (schedule.cron is None) == (schedule.at is None):
-        raise _wrong("cron", "give either cron, for a schedule that repeats, or at, for once")
+        raise _invalid("cron", "set either cron (recurring) or at (one time)")
     if schedule.cron is not None:
         check_cron(schedule.cron)
     if schedule.watch is not None:
         check_watch(schedule.watch)
         if schedule.at is not None:
-            raise _wrong("watch", "a watch needs a schedule that repeats: give cron, not at")
+            raise _invalid("watch", "a watch requires a recurring schedule: set cron instead of at")
 
 
 def next_due(schedule: Schedule, after: datetime) -> datetime | None:
-    """The first time after that moment; a one-shot that did not run yet is due whenever it was."""
+    """Return the first time after a moment; a one-shot that has not run is due at its time."""
     if schedule.at is not None:
         return schedule.at
     assert schedule.cron is not None  # one of the two, as checked
@@ -88,7 +88,7 @@ def next_due(schedule: Schedule, after: datetime) -> datetime | None:
 
 
 def what_is_due(schedule: Schedule, slot: datetime, now: datetime) -> Due:
-    """Decide about a slot whose time has come: of several that passed, only the last counts."""
+    """Decide about a due slot; of several passed slots, only the last one counts."""
     if schedule.at is not None:
         return Due(slot=slot, is_missed=False, next_at=None)
     last = _last_between(schedule, slot, now)
@@ -97,7 +97,7 @@ def what_is_due(schedule: Schedule, slot: datetime, now: datetime) -> Due:
 
 
 def _last_between(schedule: Schedule, slot: datetime, now: datetime) -> datetime:
-    """The last time from the slot up to now, without counting through years of minutes."""
+    """Return the last time between the slot and now; tries short periods first, which is fast."""
     assert schedule.cron is not None
     for span in _LOOK_BACK:
         since = max(slot, now - span)
@@ -113,5 +113,5 @@ def _last_between(schedule: Schedule, slot: datetime, now: datetime) -> datetime
     return slot
 
 
-def _wrong(field: str, message: str) -> UsageError:
+def _invalid(field: str, message: str) -> UsageError:
     return UsageError(f"{field}: {message}", details={"field": field})

@@ -1,4 +1,4 @@
-"""What changes about an agent, as one small value stored with each commit."""
+"""The mutable state of an agent, stored with each commit."""
 
 from collections.abc import Callable, Mapping
 from datetime import datetime
@@ -18,7 +18,7 @@ Lifecycle = Literal["active", "terminated", "deleted"]
 
 
 class TokenStats(Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
-    """Sums over all model calls of one model; a reset does not clear them."""
+    """Totals over all calls of one model; not cleared by a reset."""
 
     calls: int = 0
     input: int = 0
@@ -46,7 +46,7 @@ class TokenStats(Struct, frozen=True, kw_only=True, rename="camel", omit_default
 
     @property
     def total(self) -> int:
-        """All tokens, cached or not."""
+        """All tokens, including cached ones."""
         return self.input + self.output + self.cache_read + self.cache_write
 
 
@@ -62,7 +62,7 @@ def counted(
 
 
 class TokenSnapshot(Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
-    """The last model call's size: what the provider counted beside what we estimated."""
+    """The size of the last model call: reported by the provider, and estimated."""
 
     model: str
     reported: int
@@ -70,18 +70,18 @@ class TokenSnapshot(Struct, frozen=True, kw_only=True, rename="camel", omit_defa
 
 
 class Suspension(Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
-    """A call whose result comes later, as an item of the inbox."""
+    """A call whose result arrives later as an inbox item."""
 
     call: CallId
     reason: WaitReason
     until: datetime | None = None
-    at_timeout: str = ""  # the call's result when nothing came until then
-    agent_id: AgentId | None = None  # who works on it
-    item: ItemId | None = None  # on what: withdrawn when this turn ends early
-    request: RequestId | None = None  # which permission or question it is about
+    at_timeout: str = ""  # the result of the call if it times out
+    agent_id: AgentId | None = None  # the agent that works on it
+    item: ItemId | None = None  # that agent's item; withdrawn if this turn ends early
+    request: RequestId | None = None  # the request to the owner
 
     def is_settled_by(self, item: Item) -> bool:
-        """Whether this is its outcome: providers number calls anew in each response."""
+        """Whether an item is its outcome; the call id is not enough, since providers reuse ids."""
         answer = item.body.answer
         if answer is None or answer.call != self.call:
             return False
@@ -91,84 +91,80 @@ class Suspension(Struct, frozen=True, kw_only=True, rename="camel", omit_default
 
     @property
     def holds(self) -> bool:
-        """Whether later calls of the same response must wait too: a person decides about it."""
+        """Whether later calls of the same response have to wait until a person decides."""
         return self.reason != "child"
 
 
 class Handoff(Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
-    """Who goes on with the conversation after the step that is under way, and what they get."""
+    """The definition that takes over after the current step, and its input."""
 
-    to: str  # the definition
+    to: str  # the name of the definition
     text: str = ""
     files: list[FileReference] = []
     arguments: dict[str, Any] = {}
 
 
 class Turn(Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
-    """The turn that is going on; `None` in the state = the agent rests."""
+    """The current turn; the state has `None` if the agent is idle."""
 
     items: list[ItemId]
     first_seq: int  # the first record of this turn
     started_at: datetime
     steps: int = 0
-    attempt: int = 0  # failed tries of the model call that is due
+    attempt: int = 0  # failed attempts of the current model call
     model_index: int = 0  # 0 = the chosen model, then its fallbacks
-    retry_at: datetime | None = None  # None while the model is asked
-    retry_is_asked: bool = False  # the provider named that time: nothing cuts it short
-    crashes: int = 0  # processes that died in this turn, one soon after the other
+    retry_at: datetime | None = None  # None during a model call
+    retry_is_asked: bool = False  # the provider set the retry time, so it is never shortened
+    crashes: int = 0  # successive process crashes during this turn
     crashed_at_step: int = 0
-    on_trial: bool = False  # it runs as the only one that processes died in: the next is its own
-    calls_unbegun: bool = (
-        False  # a process that ended in good order had begun none of the open ones
-    )
-    overflowed: bool = False  # the provider's overflow was answered once
+    on_trial: bool = False  # it runs alone, so that the next crash can be attributed to it
+    calls_unbegun: bool = False  # a clean shutdown happened before any open call was started
+    overflowed: bool = False  # a context overflow was handled once
     suspended: list[Suspension] = []
-    boots: dict[CallId, int] = {}  # calls of immediate subagents: which instance each begins
-    approved: list[CallId] = []  # calls of the last response that a person let run
-    messaged: list[AgentId] = []  # whom this turn wrote to
-    side: SideName = "side_a"  # whose turn it is, where both sides are models
+    boots: dict[CallId, int] = {}  # calls of immediate subagents, with the instance number
+    approved: list[CallId] = []  # calls of the last response that a person approved
+    messaged: list[AgentId] = []  # agents that this turn sent messages to
+    side: SideName = "side_a"  # the active side, if both sides are models
     side_since: int = 0  # the first record of that side's turn
-    side_steps: int = 0  # model calls in it
-    turns: int = 0  # of both sides, that ended
-    handoff: Handoff | None = None  # the last one that this step's calls asked for
+    side_steps: int = 0  # model calls in that side's turn
+    turns: int = 0  # completed turns of both sides
+    handoff: Handoff | None = None  # the last one requested by this step's calls
     trail: Trail | None = None
-    is_delegated: bool = False  # its answer is for one agent alone
+    is_delegated: bool = False  # its answer goes to one agent only
 
     def is_suspended(self, call: CallId) -> bool:
         return any(suspension.call == call for suspension in self.suspended)
 
 
 class AgentState(Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
-    """Selection, grants, times, token stats, what people see in a list, and the turn that runs."""
+    """The state of an agent, including the current turn."""
 
     created_at: datetime
     updated_at: datetime
-    active_at: datetime | None = None  # when a message was taken up last
+    active_at: datetime | None = None  # when the last message was taken from the inbox
     last_user_activity_at: datetime | None = None
     name: str | None = None
     pinned_at: datetime | None = None
-    title: str | None = None  # how the conversation began; people see it until they give a name
+    title: str | None = None  # the beginning of the conversation; shown if there is no name
     last_snippet: str | None = None
     attributes: dict[str, Any] = {}
-    model: str | None = None  # chosen for this agent; else the definition's
-    is_introduced: bool = False  # the hooks of its first moment ran
-    arguments: dict[str, Any] = {}  # what the definition was called with, for its prompts
+    model: str | None = None  # overrides the definition's model
+    is_introduced: bool = False  # its creation hooks have run
+    arguments: dict[str, Any] = {}  # the arguments of the definition, for its prompts
     grants: list[str] = []
-    unwanted: list[
-        ItemId
-    ] = []  # asked of others and withdrawn: an answer that crosses that is late
-    approvals: list[str] = []  # digests of calls that may run once without being asked about
+    unwanted: list[ItemId] = []  # withdrawn items; late answers to them are ignored
+    approvals: list[str] = []  # digests of calls that may run once without approval
     tokens: TokenSnapshot | None = None
     stats: dict[str, dict[str, TokenStats]] = {}
     provider_session: str | None = None  # a provider-side session id; cleared by a reset
-    switched_to: AgentId | None = None  # who answers this chat instead
-    route: Route | None = None  # the chat that this agent answers, though it is another's
-    came_from: AgentId | None = None  # the agent that the person left for this one
-    child: ChildTerms | None = None  # it is the subagent of another agent
+    switched_to: AgentId | None = None  # the agent that answers this chat instead
+    route: Route | None = None  # another agent's chat that this agent answers
+    came_from: AgentId | None = None  # the agent that the person switched from
+    child: ChildTerms | None = None  # set if this agent is a subagent
     children: list[ChildEntry] = []  # its own subagents
-    env: dict[str, str] = {}  # its own variables, each sealed for this agent
-    booted: list[str] = []  # prompts of its definition whose immediate subagents were begun
-    deferred: list[Deferral] = []  # its subagents that wait for theirs
+    env: dict[str, str] = {}  # its own variables, each encrypted for this agent
+    booted: list[str] = []  # prompts whose immediate subagents were started
+    deferred: list[Deferral] = []  # its subagents that wait for variables
     turn: Turn | None = None
 
 

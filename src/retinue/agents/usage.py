@@ -1,4 +1,4 @@
-"""Usage: what model calls an agent's records tell of, and what people are told of their sums."""
+"""Token usage: the model calls in an agent's records, and reports of their totals."""
 
 from collections.abc import Iterator, Sequence
 from datetime import date, datetime
@@ -29,9 +29,9 @@ class Spent(Struct, frozen=True, kw_only=True):
 
 
 def spent(records: Sequence[AnyRecord], definition: str) -> Iterator[Spent]:
-    """Give the calls, newest first; `definition` is the agent's own now.
+    """Yield the model calls, newest first; `definition` is the agent's current one.
 
-    What came before a handoff was spent by the definition that handed over.
+    Calls before a handoff belong to the definition that handed over.
     """
     for record in reversed(records):
         if isinstance(record, HandoffRecord):
@@ -49,16 +49,16 @@ def spent(records: Sequence[AnyRecord], definition: str) -> Iterator[Spent]:
 
 
 class UsageLine(TokenStats, frozen=True, kw_only=True, omit_defaults=False):
-    """The calls and tokens under one key; the cost is of those models that have a price."""
+    """Calls and tokens of one key; the cost covers the models that have a price."""
 
     key: str
-    name: str  # for people
-    cost: float | None = None  # None = no model among them has a price
-    is_partial: bool = False  # some models among them have no price
+    name: str  # display name
+    cost: float | None = None  # None = no model has a price
+    is_partial: bool = False  # some models have no price
 
 
 class UsageReport(Struct, frozen=True, kw_only=True, rename="camel"):
-    """Usage from one day to another, both included, in UTC; the keys with most tokens first."""
+    """Usage between two days (inclusive, UTC), with the largest keys first."""
 
     by: UsageKey
     first: date | None = field(name="from")
@@ -67,4 +67,4 @@ class UsageReport(Struct, frozen=True, kw_only=True, rename="camel"):
     lines: list[UsageLine]
     total: UsageLine
     unpriced: list[str]  # models without a price
-    hidden: int  # lines beyond those that are shown
+    hidden: int  # the number of lines that are left out

@@ -1,18 +1,18 @@
-"""Text of models and tools, shown to a person who decides by it: nothing in it can hide."""
+"""Makes invisible characters visible in texts that people base decisions on."""
 
 import unicodedata
 
 _KEPT = frozenset("\n ")
 _HIDDEN_CATEGORIES = frozenset({"Cc", "Cf", "Cs", "Co", "Cn", "Zs", "Zl", "Zp"})
-# Letters and marks that are drawn as nothing at all.
+# Letters and marks that are rendered as blank.
 _BLANK = frozenset("\u034f\u115f\u1160\u17b4\u17b5\u2800\u3164\uffa0")
 
 
 def visible(text: str) -> str:
-    """Write every character that would not be seen, or would move others, as what it is.
+    """Replace characters that are invisible or change the text direction with visible ones.
 
-    Control characters become their pictures (`␛`), all else its number (`<U+202E>`): marks of
-    direction, zero-width and unusual spaces, tags, selectors. Line feeds stay.
+    Control characters become control pictures (`␛`), others their code point (`<U+202E>`):
+    direction marks, zero-width and unusual spaces, tags, selectors. Line feeds are kept.
     """
     if text.isascii() and text.replace("\n", "").isprintable():
         return text
@@ -20,7 +20,7 @@ def visible(text: str) -> str:
 
 
 def is_plain(text: str) -> bool:
-    """Whether the text is one line that shows itself."""
+    """Whether the text is one line of visible characters."""
     return "\n" not in text and visible(text) == text
 
 

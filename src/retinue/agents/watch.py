@@ -1,4 +1,4 @@
-"""What a schedule or a task looks at before it wakes anybody, and what it remembers of it."""
+"""Watches: resources that are checked for changes before a scheduled agent runs."""
 
 import difflib
 from datetime import datetime
@@ -10,17 +10,17 @@ from retinue.errors import UsageError
 from retinue.ids import ItemId
 
 LONGEST_KEPT = 100_000
-"""Characters of what was seen that are kept to be compared; of more, only a digest."""
+"""Maximum length of content that is stored for comparison; of longer content, only a digest is."""
 _LONGEST_DIFFERENCE = 6_000
 
 
 class Watch(Struct, frozen=True, kw_only=True, omit_defaults=True, forbid_unknown_fields=True):
-    """One thing to look at."""
+    """One watched resource."""
 
-    file: str | None = None  # a path in the project, or among the files of the agent that asked
-    command: str | None = None  # its output, in a sandbox
+    file: str | None = None  # a path in the project, or in the files of the agent that created it
+    command: str | None = None  # run in a sandbox; its output is compared
     url: str | None = None
-    list: str | None = None  # a list, for its items that are due
+    list: str | None = None  # a list that is checked for due items
 
     @property
     def words(self) -> str:
@@ -29,16 +29,16 @@ class Watch(Struct, frozen=True, kw_only=True, omit_defaults=True, forbid_unknow
 
 
 class Mark(Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
-    """What is remembered of a task or a watch between its runs."""
+    """The state of a task or a watch between its runs."""
 
     since: datetime  # first known
-    ran_at: datetime | None = None  # last looked at or run
-    woke_at: datetime | None = None  # last time that an agent was woken for it
-    item: ItemId | None = None  # what woke it
-    digest: str | None = None  # of what was seen last
-    seen: str | None = None  # that itself, when it is not too long
-    problem: str = ""  # why the last look failed
-    is_told: bool = False  # somebody heard of the problem
+    ran_at: datetime | None = None  # last check or run
+    woke_at: datetime | None = None  # last time that it woke an agent
+    item: ItemId | None = None  # the item that woke it
+    digest: str | None = None  # of the last content
+    seen: str | None = None  # the last content, if it is not too long
+    problem: str = ""  # why the last check failed
+    is_told: bool = False  # the problem was reported
 
 
 def check_watch(watch: Watch) -> None:
@@ -46,7 +46,7 @@ def check_watch(watch: Watch) -> None:
     if len(given) != 1:
         found = ", ".join(given) or "none"
         raise UsageError(
-            f"watch: give one of file, command, url and list, not {found}",
+            f"watch: set exactly one of file, command, url or list; got {found}",
             details={"field": "watch"},
         )
     if not next(iter(given.values())).strip():
@@ -58,20 +58,20 @@ def digest_of(text: str) -> str:
 
 
 def difference(mark: Mark, text: str) -> str | None:
-    """Tell what changed since the mark; None when nothing did, or when it is the first look."""
+    """Describe the change since the mark, or return None if there is none or no earlier content."""
     digest = digest_of(text)
     if mark.digest is None or mark.digest == digest:
         return None
     if mark.seen is None or len(text) > LONGEST_KEPT:
-        return f"It changed: its digest was {mark.digest} and is {digest}."
+        return f"The content changed: its digest was {mark.digest} and is now {digest}."
     lines = difflib.unified_diff(
         mark.seen.splitlines(), text.splitlines(), "before", "now", lineterm="", n=2
     )
-    told = "\n".join(lines) or "Only line ends changed."
-    if len(told) > _LONGEST_DIFFERENCE:
-        left_out = len(told) - _LONGEST_DIFFERENCE
-        told = f"{told[:_LONGEST_DIFFERENCE]}\n[{left_out} more characters of difference]"
-    return told
+    changes = "\n".join(lines) or "Only line endings changed."
+    if len(changes) > _LONGEST_DIFFERENCE:
+        left_out = len(changes) - _LONGEST_DIFFERENCE
+        changes = f"{changes[:_LONGEST_DIFFERENCE]}\n[{left_out} more characters of changes]"
+    return changes
 
 
 def kept(text: str) -> str | None:

@@ -1,4 +1,4 @@
-"""What operators set: `retinue.toml`, the environment, and secrets by reference."""
+"""Settings from `retinue.toml` and the environment, with references to secrets."""
 
 from retinue.settings.secrets import Secret, Template, Vault
 from retinue.settings.settings_file import load_settings

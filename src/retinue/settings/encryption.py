@@ -1,4 +1,4 @@
-"""Values that are kept and never read on disk: sealed with a key that is kept apart from them."""
+"""Encryption of stored values, with a key that is kept outside the store."""
 
 import os
 from base64 import urlsafe_b64decode, urlsafe_b64encode
@@ -26,10 +26,10 @@ class _Cipher(Protocol):
 
 
 class KeySeal:
-    """Encrypts values for one place each: what was sealed for another place does not open.
+    """Encrypts values; a value can be decrypted only with the place and name it was encrypted for.
 
-    The key is the operator's (`key` in the settings), else a file that the first value makes. A
-    sealed text names its key, so that a wrong one is told apart from damage.
+    The key is `key` in the settings, or else a file that is created with the first value. Encrypted
+    text contains an id of its key, so that a wrong key can be distinguished from damage.
     """
 
     def __init__(self, file: Path, key: Secret | None = None) -> None:
@@ -37,72 +37,75 @@ class KeySeal:
         self._key = key
         self._cipher: tuple[str, _Cipher] | None = None
 
-    def close(self, value: str, *, place: str, name: str) -> str:
-        """Seal a value for its place; the first one of an installation makes the key."""
+    def encrypt(self, value: str, *, place: str, name: str) -> str:
+        """Encrypt a value for its place. Creates the key file if there is no key."""
         try:
             data = value.encode()
         except UnicodeEncodeError:
-            raise UsageError(f"{name}: the value holds half a character") from None
-        key_id, cipher = self._opened(name, makes_key=True)
+            raise UsageError(f"{name}: the value contains an invalid character") from None
+        key_id, cipher = self._load_cipher(name, creates_key=True)
         nonce = token_bytes(_NONCE_BYTES)
-        sealed = cipher.encrypt(nonce, data, _bound(place, name))
-        return f"{_VERSION}.{key_id}.{urlsafe_b64encode(nonce + sealed).decode()}"
+        encrypted = cipher.encrypt(nonce, data, _associated_data(place, name))
+        return f"{_VERSION}.{key_id}.{urlsafe_b64encode(nonce + encrypted).decode()}"
 
-    def open(self, sealed: str, *, place: str, name: str) -> str:
-        """Give the value back. Raises `UsageError` that names the variable and what is wrong."""
-        version, _, rest = sealed.partition(".")
-        sealed_by, _, content = rest.partition(".")
+    def decrypt(self, encrypted: str, *, place: str, name: str) -> str:
+        """Decrypt a value. Raises `UsageError` with the name of the variable and the reason."""
+        version, _, rest = encrypted.partition(".")
+        used_key, _, content = rest.partition(".")
         if version != _VERSION:
             raise _unreadable(name, "it was written by a newer version")
-        key_id, cipher = self._opened(name, makes_key=False)
-        if sealed_by != key_id:
+        key_id, cipher = self._load_cipher(name, creates_key=False)
+        if used_key != key_id:
             raise _unreadable(
-                name, f"it was sealed with the key {sealed_by}, and {self._source} has {key_id}"
+                name, f"it was encrypted with key {used_key}, but {self._source} has {key_id}"
             )
         try:
             data = urlsafe_b64decode(content)
-            value = cipher.decrypt(data[:_NONCE_BYTES], data[_NONCE_BYTES:], _bound(place, name))
-            return value.decode()
-        except Exception:  # noqa: BLE001  (whatever the cipher says, it may quote what it was given)
-            raise _unreadable(name, "it is damaged, or was sealed for another agent") from None
+            bound_to = _associated_data(place, name)
+            return cipher.decrypt(data[:_NONCE_BYTES], data[_NONCE_BYTES:], bound_to).decode()
+        except Exception:  # noqa: BLE001  (the cipher's message may quote its input)
+            raise _unreadable(name, "it is damaged, or was encrypted for another agent") from None
 
     @property
     def _source(self) -> str:
-        return f"`key` of the settings ({KEY_VARIABLE})" if self._key else str(self._file)
+        return f"`key` in the settings ({KEY_VARIABLE})" if self._key else str(self._file)
 
-    def _opened(self, name: str, *, makes_key: bool) -> tuple[str, _Cipher]:
+    def _load_cipher(self, name: str, *, creates_key: bool) -> tuple[str, _Cipher]:
         if self._cipher is None:
-            key = self._operators() if self._key is not None else self._kept(name, makes_key)
+            own = self._key
+            key = self._from_file(name, creates_key) if own is None else _from_setting(own)
             self._cipher = _cipher(key)
         return self._cipher
 
-    def _operators(self) -> bytes:
-        assert self._key is not None
-        text = self._key.reveal().strip()
-        if len(text) < SHORTEST_KEY:
-            raise UsageError(
-                f"key ({KEY_VARIABLE}): expected at least {SHORTEST_KEY} random characters, such "
-                "as `openssl rand -hex 32` gives"
-            )
-        return text.encode()
-
-    def _kept(self, name: str, makes_key: bool) -> bytes:
+    def _from_file(self, name: str, creates_key: bool) -> bytes:
         try:
             if self._file.stat().st_mode & _OTHERS_MAY_READ:
-                raise UsageError(f"{self._file} is readable by others; run: chmod 600 {self._file}")
-            kept = self._file.read_bytes().strip()
+                raise UsageError(
+                    f"{self._file} is readable by other users; run: chmod 600 {self._file}"
+                )
+            key = self._file.read_bytes().strip()
         except FileNotFoundError:
-            if makes_key:
-                return _made(self._file)
-            raise _unreadable(name, f"its key is gone: {self._file} is missing") from None
+            if creates_key:
+                return _create_key(self._file)
+            raise _unreadable(name, f"the key file {self._file} is missing") from None
         except OSError as error:
-            raise _unreadable(name, f"{self._file} cannot be read: {error.strerror}") from error
-        if len(kept) < SHORTEST_KEY:
-            raise _unreadable(name, f"{self._file} does not hold a key")
-        return kept
+            raise _unreadable(name, f"cannot read {self._file}: {error.strerror}") from error
+        if len(key) < SHORTEST_KEY:
+            raise _unreadable(name, f"{self._file} does not contain a valid key")
+        return key
 
 
-def _bound(place: str, name: str) -> bytes:
+def _from_setting(key: Secret) -> bytes:
+    text = key.reveal().strip()
+    if len(text) < SHORTEST_KEY:
+        raise UsageError(
+            f"key ({KEY_VARIABLE}): expected at least {SHORTEST_KEY} random characters; "
+            "generate a key with `openssl rand -hex 32`"
+        )
+    return text.encode()
+
+
+def _associated_data(place: str, name: str) -> bytes:
     return f"{place}\0{name}".encode()
 
 
@@ -115,8 +118,8 @@ def _cipher(key: bytes) -> tuple[str, _Cipher]:
     return key_id, AESGCM(sha256(b"retinue key\0" + key).digest())
 
 
-def _made(file: Path) -> bytes:
-    """Make the key and see that it is on disk before anything is sealed with it."""
+def _create_key(file: Path) -> bytes:
+    """Create the key file and sync it to disk before the key is used."""
     key = token_bytes(32).hex().encode()
     draft = file.with_name(f".{file.name}.new")
     descriptor = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW, 0o600)
@@ -135,6 +138,6 @@ def _made(file: Path) -> bytes:
 
 def _unreadable(name: str, why: str) -> UsageError:
     return UsageError(
-        f"the value of {name} cannot be read: {why}; bring the key back, or set the value again",
+        f"cannot decrypt {name}: {why}; restore the key, or set the value again",
         details={"variable": name},
     )

@@ -16,7 +16,7 @@ _SEPARATOR = "__"
 
 @dataclass(slots=True, kw_only=True)
 class Overlay:
-    """A settings table with the environment laid over it, and which variable gave what."""
+    """A settings table with environment overrides, and the variable behind each override."""
 
     table: dict[str, object]
     variables: dict[Location, str] = field(default_factory=dict[Location, str])
@@ -26,7 +26,7 @@ class Overlay:
 def overlay(
     shape: type[Shape], table: Mapping[str, object], environment: Mapping[str, str]
 ) -> Overlay:
-    """Lay the environment over a tidied table."""
+    """Apply the environment to a normalized table."""
     result = Overlay(table=_copied(table))
     names = variable_names(shape)
     for variable in sorted(environment):
@@ -43,7 +43,7 @@ def overlay(
 
 
 def variable_names(shape: type[Shape], prefix: str = PREFIX) -> tuple[str, ...]:
-    """List the variables that always have a meaning; named tables add their own."""
+    """List the variables of all fixed keys; tables with free names add more."""
     names: list[str] = []
     for name, info in shape.model_fields.items():
         inner, wrapper = nested_shape(info.annotation)
@@ -57,7 +57,7 @@ def variable_names(shape: type[Shape], prefix: str = PREFIX) -> tuple[str, ...]:
 def _place(
     shape: type[Shape], table: Mapping[str, object], segments: list[str]
 ) -> tuple[Location, object] | None:
-    """Find where a variable's value belongs, and of what type it is there."""
+    """Find the location and the type of a variable's value."""
     name = segments[0].lower()
     if name not in shape.model_fields:
         return None
@@ -77,7 +77,7 @@ def _place(
 def _place_named(
     annotation: object, inner: type[Shape] | None, value: object, name: str, rest: list[str]
 ) -> tuple[Location, object] | None:
-    """Go on below a table with free names; one that the file has already keeps its spelling."""
+    """Find the location below a table with free names; names in the file keep their spelling."""
     table = _table(value)
     if not rest or not rest[0]:
         return None
@@ -91,7 +91,7 @@ def _place_named(
 
 
 def _parsed(annotation: object, text: str) -> object:
-    """Read a value as its type wants it; what cannot be read stays text and fails the check."""
+    """Parse a value for its type; a value that does not parse stays text and fails validation."""
     types = _plain_types(annotation)
     if any(
         kind is str or (isinstance(kind, type) and issubclass(kind, Template)) for kind in types
@@ -117,7 +117,7 @@ def _plain_types(annotation: object) -> list[object]:
 def _unknown(
     variable: str, segments: list[str], shape: type[Shape], names: tuple[str, ...]
 ) -> list[str]:
-    """Warn about what looks like a setting; other `RETINUE_` variables belong to other programs."""
+    """Warn about variables that look like settings; others may belong to other programs."""
     if segments[0].lower() in shape.model_fields or nearest(variable, names):
         message = f"environment: unknown variable {variable!r}{did_you_mean(variable, names)}"
         return [message]

@@ -1,4 +1,4 @@
-"""Keys as people write them: both spellings, and the known key nearest to a mistyped one."""
+"""Spelling of keys: camelCase and snake_case, and suggestions for unknown keys."""
 
 import re
 from collections.abc import Iterable
@@ -17,12 +17,12 @@ def camel_case(key: str) -> str:
 
 
 def nearest(name: str, known: Iterable[str], *, limit: int = 1) -> list[str]:
-    """Find the known names that `name` may have been meant to be, best first."""
+    """Return the known names most similar to `name`, best first."""
     by_folded = {candidate.casefold(): candidate for candidate in sorted(known)}
     return [by_folded[folded] for folded in get_close_matches(name.casefold(), by_folded, limit)]
 
 
 def did_you_mean(name: str, known: Iterable[str]) -> str:
-    """Give the end of a message about an unknown name: a suggestion, or nothing."""
+    """Return a suggestion to append to an error about an unknown name, or an empty string."""
     found = nearest(name, known)
     return f"; did you mean {found[0]!r}?" if found else ""

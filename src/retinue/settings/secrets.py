@@ -1,4 +1,4 @@
-"""Values by reference: `${secret:NAME}` and `${env:NAME}` stay unread until they are needed."""
+"""References to values: `${secret:NAME}` and `${env:NAME}` are resolved only when needed."""
 
 import re
 from collections.abc import Mapping
@@ -18,7 +18,7 @@ _OTHERS_MAY_READ = 0o077
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Vault:
-    """Where references are looked up: the environment, then one file for each secret."""
+    """Resolves references: from the environment, then from one file per secret."""
 
     environment: Mapping[str, str] = field(repr=False)
     directory: Path
@@ -41,12 +41,14 @@ class Vault:
         details = {"secret": name, "file": str(file)}
         try:
             if file.stat().st_mode & _OTHERS_MAY_READ:
-                message = f"secret {name!r}: {file} is readable by others; run: chmod 600 {file}"
+                message = (
+                    f"secret {name!r}: {file} is readable by other users; run: chmod 600 {file}"
+                )
                 raise UsageError(message, details=details)
             return file.read_text("utf-8").rstrip("\r\n")
         except FileNotFoundError:
             message = (
-                f"secret {name!r} is not set: set the environment variable {name} or write {file}"
+                f"secret {name!r} is not set: set the environment variable {name} or create {file}"
             )
             raise UsageError(message, details=details) from None
         except (OSError, UnicodeDecodeError) as error:
@@ -55,19 +57,19 @@ class Vault:
 
 
 class Template:
-    """Text that may hold references; it shows what was written, never what it stands for."""
+    """Text that can contain references; its `str` shows the references, not their values."""
 
     __slots__ = ("_vault", "_written")
 
     def __init__(self, written: str, vault: Vault) -> None:
         for attempt in _ATTEMPT.findall(written):
             if not _REFERENCE.fullmatch(attempt):
-                raise ValueError("a reference is written ${secret:NAME} or ${env:NAME}")
+                raise ValueError("invalid reference: write ${secret:NAME} or ${env:NAME}")
         self._written = written
         self._vault = vault
 
     def reveal(self) -> str:
-        """Look up the references; the first one that is not set is an error by its name."""
+        """Resolve the references. Raises `UsageError` for the first one that is not set."""
         return _REFERENCE.sub(
             lambda match: self._vault.look_up(match.group(1), match.group(2)), self._written
         )
@@ -101,12 +103,12 @@ class Template:
 
     @classmethod
     def _validate(cls, written: str, info: core_schema.ValidationInfo[Any]) -> "Template":
-        vault = info.context if isinstance(info.context, Vault) else _CLOSED
+        vault = info.context if isinstance(info.context, Vault) else _EMPTY_VAULT
         return cls(written, vault)
 
 
 class Secret(Template):
-    """Text that is never shown, not even when it was written out in the file."""
+    """Text that is never shown, even if the settings file contains it literally."""
 
     __slots__ = ()
 
@@ -115,4 +117,4 @@ class Secret(Template):
         return shown or "***"
 
 
-_CLOSED = Vault(environment={}, directory=Path("/nonexistent"))
+_EMPTY_VAULT = Vault(environment={}, directory=Path("/nonexistent"))

@@ -1,4 +1,4 @@
-"""Reads `retinue.toml` and the environment into one frozen `Settings`."""
+"""Loads `retinue.toml` and the environment into one frozen `Settings`."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -14,7 +14,7 @@ FILE_NAME = "retinue.toml"
 
 
 def load_settings(project_dir: Path, env: Mapping[str, str]) -> Settings:
-    """Read the settings of a project; without a file, the defaults and the environment."""
+    """Load the settings of a project. Without a file, only defaults and the environment apply."""
     file = project_dir / FILE_NAME
     tidied = tidy(Settings, _read(file))
     overlaid = overlay(Settings, tidied.table, env)
@@ -49,7 +49,7 @@ def _read(file: Path) -> Mapping[str, object]:
 def _usage_error(
     file: Path, errors: list[Complaint], overlaid: Overlay, tidied: Tidied
 ) -> UsageError:
-    """Tell every wrong key at once, each with where it was set."""
+    """Report all invalid keys together, each with the file or variable that set it."""
     variables = {
         path_text(location, tidied.spelling): variable
         for location, variable in overlaid.variables.items()

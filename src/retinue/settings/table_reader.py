@@ -1,4 +1,4 @@
-"""Tables as people write them: loose in spelling, strict in type, exact in complaint."""
+"""Reads tables from files: flexible about spelling, strict about types, with precise errors."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -21,29 +21,29 @@ from retinue.settings.keys import camel_case, did_you_mean, snake_case
 
 Location = tuple[str | int, ...]
 Spelling = Mapping[Location, str]
-"""The key that stands in the file, for each place that it has."""
-_KEY_ITSELF = "[key]"  # pydantic's last step when not the value at a key is wrong, but the key
+"""The key as written in the file, by location."""
+_KEY_ITSELF = "[key]"  # ends pydantic's location if the key itself is invalid, not its value
 
 
 class Shape(BaseModel):
-    """A table in a file; every key may be written in camelCase or in snake_case."""
+    """A table in a file. Keys can be written in camelCase or snake_case."""
 
     model_config = ConfigDict(
         frozen=True, extra="forbid", defer_build=True, arbitrary_types_allowed=True
     )
 
     synonyms: ClassVar[Mapping[str, str]] = {}
-    """Other names of fields, as good as the first."""
+    """Alternative names of fields."""
     deprecated: ClassVar[Mapping[str, str]] = {}
-    """Old names of fields: accepted, with a warning that tells the new name."""
+    """Old names of fields; accepted with a warning that gives the new name."""
     retired: ClassVar[Mapping[str, str]] = {}
-    """Keys without effect: accepted, with a warning that tells what to do instead."""
+    """Keys that have no effect any more; accepted with a warning that says what to do instead."""
     foreign: ClassVar[Mapping[str, str]] = {}
-    """Keys that other systems use for this: refused, with a hint that spelling cannot give."""
+    """Keys that other systems use; rejected with a hint."""
     shorthand: ClassVar[str | None] = None
-    """The field that a bare text stands for."""
+    """The field that is set if the table is written as a plain string."""
     is_switch: ClassVar[bool] = False
-    """Whether `true` stands for an empty table and `false` for an absent one."""
+    """Whether `true` means an empty table and `false` no table."""
 
 
 ShapeT = TypeVar("ShapeT", bound=Shape)
@@ -51,17 +51,17 @@ ShapeT = TypeVar("ShapeT", bound=Shape)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Complaint:
-    """One thing wrong at one key."""
+    """One problem with one key."""
 
     path: str
     message: str
     is_missing: bool = False
-    """whether the key is not there at all"""
+    """whether the problem is that the key is missing"""
 
 
 @dataclass(slots=True, kw_only=True)
 class Tidied:
-    """A table with snake_case keys, nulls dropped and shorthands spelled out."""
+    """A normalized table: snake_case keys, no nulls, shorthands expanded."""
 
     table: dict[str, object] = field(default_factory=dict[str, object])
     spelling: dict[Location, str] = field(default_factory=dict[Location, str])
@@ -72,14 +72,14 @@ class Tidied:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Checked(Generic[ShapeT]):
-    """A shape, or why there is none."""
+    """The validated value, or the errors."""
 
     value: ShapeT | None
     errors: tuple[Complaint, ...]
 
 
 def path_text(location: Location, spelling: Spelling) -> str:
-    """Write a location the way its author wrote it: `agents[0].sideA.prompt`."""
+    """Format a location with the spelling of the file: `agents[0].sideA.prompt`."""
     text = ""
     for at, part in enumerate(location, 1):
         if isinstance(part, int):
@@ -90,7 +90,7 @@ def path_text(location: Location, spelling: Spelling) -> str:
 
 
 def tidy(shape: type[Shape], table: Mapping[str, object], *, keep_nulls: bool = False) -> Tidied:
-    """Bring a table to the field names of `shape`; nulls are kept for templates to act on."""
+    """Normalize a table to the field names of `shape`; templates need nulls to be kept."""
     result = Tidied()
     result.table = _Tidier(result=result, keep_nulls=keep_nulls).table(shape, table, ())
     return result
@@ -103,7 +103,7 @@ def check(
     *,
     context: object = None,
 ) -> Checked[ShapeT]:
-    """Validate a tidied table."""
+    """Validate a normalized table."""
     try:
         return Checked(value=shape.model_validate(table, context=context), errors=())
     except ValidationError as error:
@@ -122,7 +122,7 @@ def check(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Tidier:
-    """One walk over a table along the fields of its shape."""
+    """Normalizes a table recursively."""
 
     result: Tidied
     keep_nulls: bool
@@ -131,7 +131,7 @@ class _Tidier:
         self, shape: type[Shape], table: Mapping[str, object], location: Location
     ) -> dict[str, object]:
         tidied: dict[str, object] = {}
-        # Old names come last: the new name wins where both are written.
+        # Deprecated names come last, so that the new name wins if both are present.
         for key in sorted(map(str, table), key=lambda key: snake_case(key) in shape.deprecated):
             name = self._field_name(shape, key, location)
             if name is None or (name in tidied and snake_case(key) in shape.deprecated):
@@ -139,7 +139,7 @@ class _Tidier:
             self.result.spelling.setdefault((*location, name), key)
             if name in tidied:
                 path = path_text((*location, name), self.result.spelling)
-                message = "is given twice, in two spellings"
+                message = "is set twice, in different spellings"
                 self.result.errors.append(Complaint(path=path, message=message))
                 continue
             value = self._value(
@@ -214,7 +214,7 @@ def known_names(shape: type[Shape]) -> tuple[str, ...]:
 
 
 def nested_shape(annotation: object) -> tuple[type[Shape] | None, type | None]:
-    """Find the shape inside an annotation, and whether a `dict` or a `tuple` holds many of it."""
+    """Return the shape inside an annotation, and `dict` or `tuple` if it is a collection."""
     origin = get_origin(annotation)
     arguments = get_args(annotation)
     if origin is Annotated:
@@ -267,7 +267,7 @@ def expectation_text(details: ErrorDetails) -> str:
 
 
 def _shown(value: object, *, is_private: bool) -> str:
-    """Say what was found; where a secret may stand, only its kind."""
+    """Describe an invalid value; if it may be a secret, only its type."""
     if isinstance(value, bool):
         return "true" if value else "false"
     if isinstance(value, Mapping):

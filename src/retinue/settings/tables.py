@@ -1,4 +1,4 @@
-"""What an operator can set, table by table, with the defaults."""
+"""All settings and their defaults, by table."""
 
 import re
 import unicodedata
@@ -26,7 +26,7 @@ from retinue.times import check_cron, interval_of
 
 def _without_references(text: str) -> str:
     if "${" in text:
-        raise ValueError("references such as ${secret:NAME} are not read in this key")
+        raise ValueError("this key does not support references such as ${secret:NAME}")
     return text
 
 
@@ -53,12 +53,12 @@ def _zone(name: str) -> str:
 
 def _schedule_id(text: str) -> str:
     if slug_of(text) != text:
-        raise ValueError(f"expected small letters, digits and '-', such as {slug_of(text)!r}")
+        raise ValueError(f"expected lowercase letters, digits and '-', such as {slug_of(text)!r}")
     return text
 
 
 def slug_of(text: str) -> str:
-    """Make a short name of a title, fit for an id."""
+    """Convert a title to a short name for use as an id."""
     plain = unicodedata.normalize("NFKD", text).encode("ascii", "ignore").decode().lower()
     return _NOT_IN_SLUG.sub("-", plain).strip("-")[:48].rstrip("-") or "schedule"
 
@@ -74,119 +74,141 @@ Price = Annotated[StrictFloat, Field(ge=0, allow_inf_nan=False)]
 
 
 class ProviderSettings(Shape):
-    """`[providers.<name>]`: where models come from; used as `<name>:<model>`."""
+    """`[providers.<name>]`: a model provider. Its models are named `<name>:<model>`."""
 
     kind: Text | None = None
-    """openai, anthropic, google, ollama, openai-compatible ...; the table's own name if absent"""
+    """Kind of provider, such as `openai`, `anthropic`, `google`, `ollama` or `openai-compatible`.
+    Default: the name of the table."""
     api: Literal["chat", "responses"] = "chat"
-    """which API of OpenAI is called; only for kind openai"""
+    """OpenAI API to use; only for kind `openai`."""
     base_url: Template | None = None
-    """where an OpenAI-compatible server answers, with its /v1"""
+    """URL of an OpenAI-compatible server, including `/v1`."""
     api_key: Secret | None = None
+    """API key of the provider."""
     models: tuple[Text, ...] = ()
-    """what it serves; empty if it is to be asked"""
+    """Models to offer. Default: the list that the provider returns."""
     headers: Mapping[str, Secret] = {}
-    """sent with every request"""
+    """HTTP headers that are sent with every request."""
     context_window: Positive | None = None
-    """tokens, for models that nobody knows the window of"""
+    """Context window in tokens, for models whose window is unknown."""
 
     @model_validator(mode="after")
     def _is_reachable(self) -> "ProviderSettings":
         if self.kind == "openai-compatible" and self.base_url is None:
-            raise ValueError("kind 'openai-compatible' needs a base_url")
+            raise ValueError("kind 'openai-compatible' requires a base_url")
         return self
 
 
 class ServerSettings(Shape):
-    """`[server]`: the door."""
+    """`[server]`: the HTTP server."""
 
     host: Text = "127.0.0.1"
+    """Address to listen on."""
     port: Annotated[StrictInt, Field(ge=0, le=65535)] = 8420
-    """0 takes any free one"""
+    """Port to listen on; 0 picks a free port."""
     token: Secret | None = None
-    """absent: made at the first start and kept in .retinue/token"""
+    """Token that clients sign in with. Default: generated at the first start and stored in
+    `.retinue/token`."""
     allowed_hosts: tuple[Text, ...] = ()
-    """further names under which the server is reached; loopback names always pass"""
+    """Additional host names that the server accepts. Loopback names are always accepted."""
     allowed_origins: tuple[Text, ...] = ()
-    """further origins of web pages that may call it; its own always passes"""
+    """Additional origins of web pages that may call the API. The server's own origin is always
+    allowed."""
 
 
 class AgentsSettings(Shape):
-    """`[agents]`: what holds for all of them."""
+    """`[agents]`: settings for all agents."""
 
     emergency_context_limit: Positive = 200_000
-    """tokens; the model's own window when that is smaller"""
+    """Context size in tokens at which old messages are pruned. The model's context window takes
+    precedence if it is smaller."""
     default_definition: Text | None = None
-    """who answers when nobody is named; absent: `assistant`, else the first visible one"""
+    """Definition of new conversations. Default: `assistant`, or else the first visible one."""
     system_tags: Mapping[str, Text] = {}
-    """the tags that system agents can be reached by, with the definition of each"""
+    """Definitions of system agents by tag."""
     swarms: Mapping[str, Text] = {}
-    """the swarms there are, with the definition of their agents: one for each contact"""
+    """Definitions of swarms by name. A swarm has one agent per contact."""
 
 
 class LimitsSettings(Shape):
-    """`[limits]`: where the engine says no, and how long it waits."""
+    """`[limits]`: limits and timeouts of the engine."""
 
     delegation_depth: Count = 3
+    """Maximum depth of nested delegations."""
     message_hops: Positive = 40
-    """how often agents may pass messages on before a person has to say something"""
+    """Maximum number of messages that agents exchange before a person has to step in."""
     subagent_depth: Positive = 8
+    """Maximum depth of nested subagents."""
     live_children: Positive = 32
-    """for each parent"""
+    """Maximum number of active or resumable subagents per agent."""
     foreground_concurrency: Positive = 256
-    """agents that answer people at the same time"""
+    """Maximum number of agents that answer people concurrently."""
     background_concurrency: Positive = 64
-    """all other agents that run at the same time"""
+    """Maximum number of other agents that run concurrently."""
     steps_per_run: Positive = 250
+    """Maximum number of model calls in one run."""
     message_chars: Positive = 200_000
+    """Maximum length of a message in characters."""
     upload_bytes: Positive = 50_000_000
+    """Maximum size of an uploaded file in bytes."""
     tool_time_limit_seconds: Seconds = 60
+    """Timeout of a tool call, unless the tool sets its own."""
     tool_output_limit_chars: Positive = 30_000
+    """Maximum length of a tool result in characters; longer results are cut."""
     hook_time_limit_seconds: Seconds = 30
+    """Timeout of a hook, unless the hook sets its own."""
     delegation_timeout_seconds: Seconds = 300
-    """how long a sync `agents_message` waits when it does not say"""
+    """Default timeout of a synchronous `agents_message` call."""
     permission_timeout_seconds: Seconds = 86_400
-    """how long a request waits for its owner before it expires"""
+    """Time until an unanswered permission request expires."""
     pending_requests: Positive = 20
-    """for each agent"""
+    """Maximum number of open requests per agent."""
     first_event_timeout_seconds: Seconds = 120
-    """from a model request to its first event"""
+    """Timeout for the first event of a model response."""
     idle_timeout_seconds: Seconds = 60
-    """between two events of a model's answer"""
+    """Timeout between two events of a model response."""
     retry_attempts: Positive = 5
-    """model calls for one step, the first included"""
+    """Maximum number of attempts for a model call, including the first."""
     retry_minimum_seconds: Seconds = 1
+    """Delay before the first retry of a model call."""
     retry_maximum_seconds: Seconds = 60
+    """Maximum delay between retries of a model call."""
     crash_attempts: Positive = 3
-    """how often an item may take the process down before it is given up"""
+    """Number of crashes after which a message fails."""
     coalesce_window_ms: Count = 200
-    """a person's messages this close together become one turn; 0: each its own"""
+    """Messages of a person within this interval are handled in one turn; 0 disables this."""
     warm_bytes: Positive = 268_435_456
-    """memory for agents that are not running and may soon be"""
+    """Memory for the cache of idle agents, in bytes."""
 
     @model_validator(mode="after")
     def _is_ordered(self) -> "LimitsSettings":
         if self.retry_minimum_seconds > self.retry_maximum_seconds:
-            raise ValueError("retryMinimumSeconds is above retryMaximumSeconds")
+            raise ValueError("retryMinimumSeconds must not exceed retryMaximumSeconds")
         return self
 
 
 class McpSettings(Shape):
-    """`[mcp.<name>]`: one MCP server, started (`command`) or reached (`url`)."""
+    """`[mcp.<name>]`: an MCP server, either a local process (`command`) or remote (`url`)."""
 
     command: Template | None = None
+    """Program to start."""
     args: tuple[Template, ...] = ()
+    """Arguments of the program."""
     env: Mapping[str, Secret] = {}
-    """its environment, beside PATH and HOME"""
+    """Environment of the program, in addition to `PATH` and `HOME`."""
     cwd: Text | None = None
+    """Working directory of the program."""
     url: Template | None = None
+    """URL of a remote server."""
     headers: Mapping[str, Secret] = {}
+    """HTTP headers that are sent to a remote server."""
     enabled: StrictBool = True
+    """Whether the server is used."""
 
     @model_validator(mode="after")
     def _has_one_transport(self) -> "McpSettings":
         if (self.command is None) == (self.url is None):
-            raise ValueError("give either a command or a url")
+            raise ValueError("set either command or url")
         foreign = ("headers",) if self.url is None else ("args", "env", "cwd")
         given = [name for name in foreign if name in self.model_fields_set]
         if given:
@@ -196,101 +218,114 @@ class McpSettings(Shape):
 
 
 class ShellSettings(Shape):
-    """`[tools.shell]`: commands in a sandbox."""
+    """`[tools.shell]`: the tool that runs commands in a sandbox."""
 
     enabled: StrictBool = True
+    """Whether the tool is available."""
     time_limit_seconds: Seconds = 120
+    """Timeout of a command."""
 
 
 class WebFetchSettings(Shape):
-    """`[tools.webFetch]`: pages for agents."""
+    """`[tools.webFetch]`: the tool that fetches web pages."""
 
     enabled: StrictBool = True
+    """Whether the tool is available."""
     allowed_hosts: tuple[Text, ...] = ()
-    """hosts (`*` is a wildcard) that may be fetched although their address is private"""
+    """Hosts on private addresses that may be fetched. `*` is a wildcard."""
     max_bytes: Positive = 5_000_000
+    """Maximum size of a page in bytes."""
     time_limit_seconds: Seconds = 30
+    """Timeout of a request."""
 
 
 class ToolsSettings(Shape):
-    """`[tools]`: the built-in tools that have something to set."""
+    """`[tools]`: settings of the built-in tools."""
 
     shell: ShellSettings = Field(default_factory=ShellSettings)
     web_fetch: WebFetchSettings = Field(default_factory=WebFetchSettings)
 
 
 class WatchSettings(Shape):
-    """`watch = {...}`: what is looked at before anybody is woken; one of these."""
+    """`watch = {...}`: the resource to check before an agent runs. Set one of these keys."""
 
     file: Text | None = None
-    """a path in the project"""
+    """Path of a file in the project."""
     command: Text | None = None
-    """its output, in a sandbox"""
+    """Command to run in a sandbox; its output is compared."""
     url: Text | None = None
+    """URL of a web page."""
     list: Text | None = None
-    """a list, for its items that are due"""
+    """Name of a list; the watch checks for due items."""
 
     @model_validator(mode="after")
     def _is_one(self) -> "WatchSettings":
         if len(self.model_fields_set) != 1:
-            raise ValueError("give one of file, command, url and list")
+            raise ValueError("set exactly one of file, command, url or list")
         return self
 
 
 class CronSettings(Shape):
-    """`[[cron]]`: something that is to happen again and again."""
+    """`[[cron]]`: a recurring schedule."""
 
     synonyms: ClassVar[Mapping[str, str]] = {"cron": "schedule"}
 
     title: Text
+    """Display name."""
     prompt: Text
-    """what its agent is told each time"""
+    """Message that the agent receives on each run."""
     schedule: Annotated[Text, AfterValidator(_cron_line)]
-    """minute, hour, day, month, weekday"""
+    """Cron expression: minute, hour, day, month, weekday."""
     id: Annotated[Text, AfterValidator(_schedule_id)] | None = None
-    """absent: made of the title"""
+    """Stable id. Default: derived from the title."""
     timezone: Annotated[Text, AfterValidator(_zone)] | None = None
-    """absent: that of all schedules"""
+    """IANA time zone. Default: the top-level `timezone`."""
     definition: Text | None = None
+    """Definition of the agent that runs. Default: the default definition."""
     catch_up: Literal["skip", "once"] = "skip"
-    """what to do about times that passed while the server was down"""
+    """What to do about runs that were missed while the server was down: skip them, or run once."""
     watch: WatchSettings | None = None
     paused: StrictBool = False
+    """Whether the schedule is paused."""
 
 
 class HeartbeatSettings(Shape):
     """`[heartbeat]`: the tasks in `heartbeat/*.md`."""
 
     enabled: StrictBool = True
+    """Whether heartbeat tasks run."""
     every: Annotated[Text, AfterValidator(_interval)] = "30m"
-    """for tasks that do not say how often"""
+    """Interval of tasks that set none."""
     definition: Text | None = None
-    """of the agent that does them"""
+    """Definition of the agent that runs the tasks."""
     context_limit: Positive = 20_000
-    """tokens; with more than that in its context, the agent begins anew before the next batch"""
+    """Context size in tokens above which the agent's context is cleared before the next run."""
 
 
 class PriceSettings(Shape):
-    """`[prices.models."<provider>:<model>"]`: what a million tokens of it cost."""
+    """`[prices.models."<provider>:<model>"]`: prices of a model per million tokens."""
 
     input: Price
+    """Price of input tokens."""
     output: Price
+    """Price of output tokens."""
     cache_read: Price | None = None
-    """of tokens that were in the provider's cache; absent: as much as input"""
+    """Price of tokens read from the provider's cache. Default: the input price."""
     cache_write: Price | None = None
-    """of tokens that were put there; absent: as much as input"""
+    """Price of tokens written to the provider's cache. Default: the input price."""
 
 
 class PricesSettings(Shape):
-    """`[prices]`: what models cost, for `retinue usage` and the web app."""
+    """`[prices]`: model prices, used by `retinue usage` and the web app."""
 
     currency: Annotated[Text, Field(pattern="^[A-Z]{3}$")] = "USD"
+    """Currency of all prices, as a three-letter code."""
     models: Mapping[str, PriceSettings] = {}
-    """by `provider:model`, as histories name them; usage of others is told without a cost"""
+    """Prices by `provider:model`. Usage of other models is reported without a cost."""
 
 
 class Settings(Shape):
-    """All of `retinue.toml` and `RETINUE_...`."""
+    """The whole of `retinue.toml`."""
 
     foreign: ClassVar[Mapping[str, str]] = {
         "mcp_servers": "write each server as a table [mcp.<name>]",
@@ -299,7 +334,7 @@ class Settings(Shape):
     }
 
     model: Text = "offline"
-    """for definitions and prompts that name none"""
+    """Model of definitions and prompts that set none."""
     providers: Mapping[str, ProviderSettings] = {}
     server: ServerSettings = Field(default_factory=ServerSettings)
     agents: AgentsSettings = Field(default_factory=AgentsSettings)
@@ -310,11 +345,12 @@ class Settings(Shape):
     heartbeat: HeartbeatSettings = Field(default_factory=HeartbeatSettings)
     prices: PricesSettings = Field(default_factory=PricesSettings)
     timezone: Annotated[Text, AfterValidator(_zone)] | None = None
-    """of schedules that name none; absent: the machine's"""
+    """IANA time zone of schedules that set none. Default: the time zone of the machine."""
     env: Mapping[str, Secret] = {}
-    """values of variables for the whole installation"""
+    """Values of variables for the whole installation."""
     key: Secret | None = None
-    """what variables are sealed with on disk; absent: made when needed, kept in .retinue/key"""
+    """Key that encrypts stored variables. Default: generated when needed and stored in
+    `.retinue/key`."""
 
     @field_validator("cron")
     @classmethod
@@ -322,18 +358,19 @@ class Settings(Shape):
         ids = [entry.id or slug_of(entry.title) for entry in cron]
         twice = sorted({entry for entry in ids if ids.count(entry) > 1})
         if twice:
-            raise ValueError(f"the id {twice[0]!r} is used twice: give each entry its own id")
+            raise ValueError(
+                f"the id {twice[0]!r} is used twice: set a different id for each entry"
+            )
         return cron
 
     @field_validator("mcp")
     @classmethod
     def _names_make_tool_names(cls, mcp: Mapping[str, McpSettings]) -> Mapping[str, McpSettings]:
         for name in mcp:
-            # Its tools are called mcp_<name>_<tool>, so none can pass for one of the engine's own.
+            # Tools are named mcp_<name>_<tool>, so they cannot shadow built-in tools.
             if not _SERVER_NAME.fullmatch(name):
                 raise ValueError(
-                    f"expected names of letters, digits, '_' and '-', at most 32 of them, "
-                    f"got {name!r}"
+                    f"expected names of at most 32 letters, digits, '_' or '-', got {name!r}"
                 )
         return mcp
 
@@ -350,11 +387,11 @@ class Settings(Shape):
 
     @property
     def warnings(self) -> tuple[str, ...]:
-        """What was read and not understood, or understood and not advised."""
+        """Unknown and deprecated keys."""
         return self._warnings
 
     def located(self, project_dir: Path, warnings: tuple[str, ...]) -> "Settings":
-        """Give these settings their place on disk and what there is to say about them."""
+        """Return a copy with the project directory and the warnings set."""
         settings = self.model_copy()
         settings._project_dir = project_dir
         settings._warnings = warnings

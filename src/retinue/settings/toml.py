@@ -1,4 +1,4 @@
-"""TOML with the line of a mistake, which the standard library hides in its message."""
+"""Parses TOML and reports the line of a syntax error."""
 
 import re
 import tomllib
@@ -8,7 +8,7 @@ _PLACE = re.compile(r" \(at (?:line (?P<line>\d+), column \d+|end of document)\)
 
 
 class TomlError(ValueError):
-    """The text is not TOML; says why and in which line."""
+    """The text is not valid TOML; has the reason and the line."""
 
     def __init__(self, reason: str, line: int | None) -> None:
         super().__init__(reason)

@@ -172,7 +172,7 @@ class RequestStoreContract:
         await runner.commit(runner.step(effects=Effects(voids=(done,))))
         first = await store.requests.get(LOCAL_OWNER, RequestId("q1"))
         assert (first.status, first.decided_by) == ("answered", "owner")
-        with pytest.raises(ConflictError, match="decided already: answered"):
+        with pytest.raises(ConflictError, match="already decided: answered"):
             await store.requests.settle(a_decision())
         assert len(await store.requests.list(LOCAL_OWNER, status="pending")) == 1
 
@@ -180,7 +180,7 @@ class RequestStoreContract:
         runner = await asking(store)
         await store.requests.settle(a_decision())
         done = Voiding(reason="", requests=[RequestId("q1")], status="answered", by="owner")
-        with pytest.raises(ConflictError, match="decided already: allowed"):
+        with pytest.raises(ConflictError, match="already decided: allowed"):
             await runner.commit(runner.step(effects=Effects(voids=(done,))))
         assert (await store.requests.get(LOCAL_OWNER, RequestId("q1"))).status == "allowed"
 

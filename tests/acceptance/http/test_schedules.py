@@ -63,14 +63,14 @@ async def test_the_same_key_makes_one_schedule(door: Door) -> None:
 @pytest.mark.parametrize(
     ("fields", "complaint"),
     [
-        ({"cron": "0 0 30 2 *"}, "never happens"),
+        ({"cron": "0 0 30 2 *"}, "never runs"),
         ({"cron": "61 * * * *"}, "the minute '61'"),
         ({"timezone": "Europe/Berlim"}, "did you mean Europe/Berlin"),
         ({"at": "18:30"}, "either cron"),
         ({"cron": None}, "either cron"),
         ({"watch": {"file": "gone.md"}}, "no file 'gone.md' in the project"),
         ({"watch": {"list": "todo"}}, "no list 'todo'"),
-        ({"watch": {}}, "give one of"),
+        ({"watch": {}}, "set exactly one of"),
         ({"definition": "nobody"}, "nobody"),
         ({"colour": "red"}, "colour"),
     ],

@@ -22,18 +22,21 @@ def test_a_change_is_told_line_by_line() -> None:
 
 
 def test_a_change_of_line_ends_only_is_still_told() -> None:
-    assert difference(seen("a\nb"), "a\nb\n") == "Only line ends changed."
+    assert difference(seen("a\nb"), "a\nb\n") == "Only line endings changed."
 
 
 def test_a_long_difference_is_cut_and_says_so() -> None:
     told = difference(seen(""), "line\n" * 5_000)
     assert told is not None
     assert len(told) < 7_000
-    assert told.endswith("more characters of difference]")
+    assert told.endswith("more characters of changes]")
 
 
 def test_what_is_too_long_to_keep_is_compared_by_digest() -> None:
     long = "x" * (LONGEST_KEPT + 1)
     told = difference(seen(long), "short")
-    assert told == f"It changed: its digest was {digest_of(long)} and is {digest_of('short')}."
+    assert (
+        told
+        == f"The content changed: its digest was {digest_of(long)} and is now {digest_of('short')}."
+    )
     assert difference(seen(long), long) is None

@@ -144,7 +144,7 @@ async def test_each_side_sees_itself_as_assistant_and_the_other_as_user(start: S
         "tool: drawn",
     ]
     assert seen[-1] == [
-        "user: (The conversation goes on.)",
+        "user: (The conversation continues.)",
         "assistant: a tree, please",
         "user: drawing | here it is",
         "assistant: look()",

@@ -22,7 +22,7 @@ async def test_a_pending_request_survives_the_loss_of_the_database(home: Home) -
     settled, open_one = await again.requests.list(LOCAL_OWNER)
     assert open_one == a_request(runner.id)
     assert settled == decided
-    with pytest.raises(ConflictError, match="decided already: allowed"):
+    with pytest.raises(ConflictError, match="already decided: allowed"):
         await again.requests.settle(a_decision("q2"))
     assert (await again.requests.settle(a_decision())).status == "allowed"
     items = await again.open_items(LOCAL_OWNER, runner.id)

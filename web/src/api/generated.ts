@@ -11,7 +11,7 @@ export type AgentChanges = {
   pinned?: boolean;
 };
 
-/** An agent is gone. */
+/** An agent was deleted. */
 export type AgentDeletedEvent = { agentId: string; cursor: number; type: "agent_deleted" };
 
 /** An agent with what it has used so far. */
@@ -64,7 +64,7 @@ export type AgentEntry = {
   waits?: Array<WaitView>;
 };
 
-/** An agent was created or something about it changed. */
+/** An agent was created or changed. */
 export type AgentEvent = { agent: AgentView; agentId: string; cursor: number; type: "agent" };
 
 /** One page of agents, pinned first, then by activity. */
@@ -73,7 +73,7 @@ export type AgentList = { agents: Array<AgentEntry>; nextCursor: string | null }
 /** The parents of an agent, the nearest first, and its children. */
 export type AgentTree = { ancestors: Array<AgentEntry>; tree: TreeBranch };
 
-/** An agent as lists show it. */
+/** An agent as clients see it. */
 export type AgentView = {
   attributes?: Record<string, unknown>;
   children?: Array<ChildView>;
@@ -97,7 +97,7 @@ export type AgentView = {
   waits?: Array<WaitView>;
 };
 
-/** A list, an item, a note or a view was made, changed or removed; only its owner is told. */
+/** A list, item, note or view was created, changed or removed. Only its owner receives this. */
 export type ArtifactEvent = {
   action: "changed" | "created" | "removed";
   by?: string | null;
@@ -110,7 +110,7 @@ export type ArtifactEvent = {
   version: number;
 };
 
-/** One model response, whole; its calls are the intent to run them. */
+/** One complete model response; its tool calls are run after it is committed. */
 export type AssistantRecord = {
   at?: string;
   durationMs?: number;
@@ -125,7 +125,7 @@ export type AssistantRecord = {
   v?: number;
 };
 
-/** A tool call that the model asked for. */
+/** A tool call requested by the model. */
 export type CallPart = {
   arguments?: Record<string, unknown>;
   id: string;
@@ -135,7 +135,7 @@ export type CallPart = {
   type: "call";
 };
 
-/** A subagent as its parent's registry has it. */
+/** A subagent as listed in its parent's registry. */
 export type ChildView = {
   agentId: string;
   definition: string;
@@ -243,10 +243,10 @@ export type DefinitionGraph = {
 /** All definitions, and what does not load. */
 export type DefinitionList = { definitions: Array<DefinitionEntry>; problems: Array<ProblemEntry> };
 
-/** Definitions or their load errors changed: read them anew. */
+/** Definitions or their load errors changed. Reload them. */
 export type DefinitionsEvent = { type: "definitions" };
 
-/** More of the response that is being streamed. */
+/** The next part of a streamed response. */
 export type DeltaEvent = {
   agentId: string;
   kind: "call" | "text" | "thinking";
@@ -263,7 +263,7 @@ export type ErrorAnswer = { error: ErrorDetail };
 /** What went wrong: `code` is stable, `message` is for people. */
 export type ErrorDetail = { code: string; details?: Record<string, unknown>; message: string };
 
-/** A field of a form; `minimum` and `maximum` count characters where the value is text. */
+/** A form field. For text, `minimum` and `maximum` are lengths in characters. */
 export type FieldView = {
   choices?: Array<string>;
   default?: string | number | boolean | null;
@@ -289,13 +289,13 @@ export type FileEntry = {
 /** What is in a folder of an agent's own tree. */
 export type FileList = { files: Array<FileEntry>; folders: Array<FolderEntry> };
 
-/** A file in an agent's own tree, as messages carry it. */
+/** A reference in a message to a file of the agent. */
 export type FileReference = { id: string; mimeType: string; name: string; path: string; size: number };
 
 /** A folder of an agent's own tree. */
 export type FolderEntry = { modifiedAt: string; name: string; path: string };
 
-/** What a window made of a request to show something. */
+/** How a window handled a request to open something. */
 export type Followed = { how: "offered" | "opened"; show: string };
 
 /** A request to show something that the window followed: it opened it, or offers it. */
@@ -363,7 +363,7 @@ export type GraphSide = {
   stopsOnResponse: boolean;
 };
 
-/** Another definition goes on with the conversation; it may be told something first. */
+/** Another definition takes over the conversation, optionally with instructions. */
 export type HandoffRecord = {
   at?: string;
   files?: Array<FileReference>;
@@ -387,7 +387,7 @@ export type HeartbeatPlace = { type: "heartbeat" };
 /** Whether a batch was begun; none is while one is running. */
 export type HeartbeatRun = { agentId: string | null; applied: boolean; messageId: string | null };
 
-/** The heartbeat: its tasks, its last batches, and what is wrong with it. */
+/** The heartbeat: its tasks, recent runs and problems. */
 export type HeartbeatView = {
   agentId: string | null;
   enabled: boolean;
@@ -397,7 +397,7 @@ export type HeartbeatView = {
   tasks: Array<TaskView>;
 };
 
-/** The first event of a stream: where it begins. */
+/** The first event of a stream, with its start position. */
 export type HelloEvent = { cursor: number; type: "hello" };
 
 /** Records, oldest first; `cursor` is the next `after`, `first` the next `before`. */
@@ -415,10 +415,10 @@ export type Inventory = {
   shown?: Array<Followed>;
 };
 
-/** An item was admitted or its fate changed. */
+/** An item was added to an inbox, or its fate changed. */
 export type ItemEvent = { agentId: string; cursor: number; item: ItemView; type: "item" };
 
-/** An item as doors show it. */
+/** An inbox item as clients see it. */
 export type ItemView = {
   agentId: string;
   at: string;
@@ -435,7 +435,7 @@ export type ItemView = {
   text: string;
 };
 
-/** A skill as doors list it, whoever may use it. */
+/** A skill as clients list it, regardless of which agents may use it. */
 export type KnownSkill = {
   compatibility?: string;
   description: string;
@@ -481,7 +481,7 @@ export type MessageAnswer = {
 /** Messages without a final fate, in the order of admission. */
 export type MessageList = { items: Array<MessageAnswer> };
 
-/** Tokens of one call of a model that a tool asked. */
+/** Tokens of one model call that a tool made. */
 export type ModelUsage = { model: string; usage: Usage };
 
 /** A conversation to begin; with a descriptor, to begin or to find again. */
@@ -515,7 +515,7 @@ export type NewSchedule = {
 /** A value to keep; no answer ever holds it. */
 export type NewValue = { value: string };
 
-/** Something people should see and the model should not. */
+/** A notice for people that is not shown to the model. */
 export type NoteRecord = {
   agent?: string | null;
   at?: string;
@@ -643,13 +643,13 @@ export type RequestEntry = {
   values: Record<string, unknown>;
 };
 
-/** A question to the owner was asked, decided, or closed without a decision. */
+/** A request to the owner was created, decided, or closed without a decision. */
 export type RequestEvent = { agentId: string; cursor: number; request: RequestView; type: "request" };
 
 /** What agents asked their owner; `next_before` is for the next page. */
 export type RequestList = { nextBefore: string | null; requests: Array<RequestEntry> };
 
-/** A question to the owner as doors show it: whole, and with nothing hidden in it. */
+/** A request to the owner as clients see it, complete and with invisible characters shown. */
 export type RequestView = {
   agentId: string;
   arguments?: string;
@@ -679,16 +679,16 @@ export type RequestView = {
 /** A reset; the reason is recorded with it. */
 export type ResetOrder = { reason?: string };
 
-/** Nothing before this is in the context any more. */
+/** The context was cleared; it starts after this record. */
 export type ResetRecord = { at?: string; kind: "reset"; reason?: string; seq?: number; v?: number };
 
-/** The cursor is too old to be replayed: read lists and histories anew, then go on from here. */
+/** The cursor is too old to replay from. Reload lists and histories, then continue from here. */
 export type ResyncEvent = { cursor: number; type: "resync" };
 
 /** What became of a schedule's times, the newest first. */
 export type RunList = { runs: Array<SlotView> };
 
-/** The end of a run: the result or the failure that whoever began it is told. */
+/** The end of a run: the result or failure that is reported to its initiator. */
 export type RunRecord = {
   at?: string;
   code: string;
@@ -720,7 +720,7 @@ export type ScheduleChanges = {
 /** All schedules, the next one due first. */
 export type ScheduleList = { schedules: Array<ScheduleView>; timezone: string };
 
-/** A schedule as doors show it. */
+/** A schedule as clients see it. */
 export type ScheduleView = {
   at: string | null;
   catchUp: "once" | "skip";
@@ -742,7 +742,7 @@ export type ScheduleView = {
   watch: WatchView | null;
 };
 
-/** Schedules, heartbeat tasks or what they watch changed: read them anew. */
+/** Schedules, heartbeat tasks or their watches changed. Reload them. */
 export type SchedulesEvent = { type: "schedules" };
 
 /** An MCP server of the settings, and how it stands. */
@@ -756,7 +756,7 @@ export type ServerEntry = {
 /** All MCP servers of the settings. */
 export type ServerList = { servers: Array<ServerEntry> };
 
-/** One window is asked to open a list, a note or a view; the others leave it alone. */
+/** A request to one window to open a list, note or view; other windows ignore it. */
 export type ShowEvent = {
   by?: string | null;
   id: string;
@@ -774,7 +774,7 @@ export type SideEntry = { label: string; name: "side_a" | "side_b" };
 /** The skills there are, and what does not load. */
 export type SkillList = { problems: Array<ProblemEntry>; skills: Array<KnownSkill> };
 
-/** One time of a schedule, and what became of it. */
+/** One scheduled time and its outcome. */
 export type SlotView = {
   agentId: string | null;
   at: string;
@@ -788,10 +788,10 @@ export type SlotView = {
   status: "failed" | "fired" | "run_now" | "skipped_missed" | "skipped_overlap";
 };
 
-/** The agent begins. */
+/** The start of an agent's history. */
 export type StartRecord = { at?: string; kind: "start"; seq?: number; v?: number };
 
-/** A model call began, or what it had streamed was thrown away (a retry, a stop). */
+/** A model call started, or its streamed output was discarded (because of a retry or a stop). */
 export type StepEvent = {
   agentId: string;
   model?: string;
@@ -822,7 +822,7 @@ export type SubagentBegun = { child_thread_id: string; request_id: string; statu
 /** What a WebSocket client sends, as often as it likes. */
 export type Subscribe = { after?: number | null; agent?: string | null; type: "subscribe" };
 
-/** Stands in the context for everything before `keep_from`. */
+/** A summary that replaces everything before `keep_from` in the context. */
 export type SummaryRecord = {
   at?: string;
   keepFrom: number;
@@ -846,7 +846,7 @@ export type SwitchBackOrder = { from?: string | null };
 /** The system agent of a configured tag. */
 export type SystemPlace = { tag: string; type: "system" };
 
-/** A message from another agent or from the engine; never a person's words. */
+/** A message from another agent or from the engine, never from a person. */
 export type SystemRecord = {
   at?: string;
   files?: Array<FileReference>;
@@ -860,10 +860,10 @@ export type SystemRecord = {
   v?: number;
 };
 
-/** A file of the heartbeat that does not load. */
+/** A heartbeat file that fails to load. */
 export type TaskProblemView = { file: string; message: string; usingLastGood: boolean };
 
-/** A heartbeat task as doors show it. */
+/** A heartbeat task as clients see it. */
 export type TaskView = {
   everySeconds: number;
   id: string;
@@ -880,10 +880,10 @@ export type TerminateAnswer = { applied: boolean; ended: Array<string> };
 /** An end for good; the reason is recorded with it. */
 export type TerminateOrder = { reason?: string };
 
-/** What the model said. */
+/** Text from the model. */
 export type TextPart = { text: string; type: "text" };
 
-/** What the model thought, with the provider's signature where it has one. */
+/** Reasoning from the model, with the provider's signature if there is one. */
 export type ThinkingPart = {
   provider?: Record<string, unknown> | null;
   signature?: string | null;
@@ -891,10 +891,10 @@ export type ThinkingPart = {
   type: "thinking";
 };
 
-/** The last model call's size: what the provider counted beside what we estimated. */
+/** The size of the last model call: reported by the provider, and estimated. */
 export type TokenSnapshot = { estimated: number; model: string; reported: number };
 
-/** Sums over all model calls of one model; a reset does not clear them. */
+/** Totals over all calls of one model; not cleared by a reset. */
 export type TokenStats = {
   cacheRead?: number;
   cacheWrite?: number;
@@ -912,7 +912,7 @@ export type ToolEntry = {
   source: string;
 };
 
-/** A tool began or shows progress. */
+/** A tool call started or reported progress. */
 export type ToolEvent = {
   agentId: string;
   call: string;
@@ -925,7 +925,7 @@ export type ToolEvent = {
 /** The tools in an agent's scope. */
 export type ToolList = { tools: Array<ToolEntry> };
 
-/** The result of one call. */
+/** The result of one tool call. */
 export type ToolRecord = {
   agent?: string | null;
   asked?: Array<ModelUsage>;
@@ -945,10 +945,10 @@ export type ToolRecord = {
 /** An agent and its children; those that would be too many are only counted. */
 export type TreeBranch = { agent: AgentEntry; children: Array<TreeBranch>; hidden: number };
 
-/** Tokens of one model call, as the provider reported them. */
+/** Tokens of one model call, as reported by the provider. */
 export type Usage = { cacheRead?: number; cacheWrite?: number; input?: number; output?: number };
 
-/** The calls and tokens under one key; the cost is of those models that have a price. */
+/** Calls and tokens of one key; the cost covers the models that have a price. */
 export type UsageLine = {
   cacheRead?: number;
   cacheWrite?: number;
@@ -961,7 +961,7 @@ export type UsageLine = {
   output?: number;
 };
 
-/** Usage from one day to another, both included, in UTC; the keys with most tokens first. */
+/** Usage between two days (inclusive, UTC), with the largest keys first. */
 export type UsageReport = {
   by: "agent" | "day" | "definition" | "model";
   currency: string;
@@ -1017,7 +1017,7 @@ export type VariablesWanted = {
 /** What the owner decides; a question that is allowed is answered with `values`. */
 export type Verdict = { decision: "allow" | "deny"; note?: string; values?: Record<string, unknown> };
 
-/** A call of the turn that goes on whose result comes later. */
+/** A tool call in the current turn that waits for its result. */
 export type WaitView = {
   agentId?: string | null;
   call: string;
@@ -1035,7 +1035,7 @@ export type WatchOrder = {
   url?: string | null;
 };
 
-/** What is looked at, and how the last look went. */
+/** The watched resource and the result of the last check. */
 export type WatchView = {
   changedAt: string | null;
   checkedAt: string | null;

@@ -38,13 +38,13 @@ class DiskFullGate:
     def refused(self, error: StoreFullError) -> None:
         self.is_short = True
         self.is_troubled = True
-        self._trouble.tell(error.message)
+        self._trouble.report(error.message)
         self.on_refused(error)
 
     def took(self) -> None:
         self.is_short = False
         self.is_troubled = False
-        self._trouble.end()
+        self._trouble.clear()
 
     async def check(self) -> None:
         """Raise `StoreFullError` if nothing could be stored, and still cannot."""

@@ -76,7 +76,7 @@ class Outbox:
             try:
                 due = await self._store.due_deliveries(self._clock.now(), _BATCH + len(busy))
             except StoreError as error:
-                self._trouble.tell(error)
+                self._trouble.report(error)
                 due = ()
             for delivery in due:
                 if delivery.id not in busy:
@@ -136,8 +136,8 @@ class Outbox:
         while True:
             try:
                 await write()
-                self._trouble.end()
+                self._trouble.clear()
                 return
             except StoreError as error:
-                self._trouble.tell(error)
+                self._trouble.report(error)
                 await self._clock.sleep(_STORE_RETRY_SECONDS)

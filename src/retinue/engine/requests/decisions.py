@@ -133,9 +133,9 @@ class Requests:
             self._news.clear()
             try:
                 seconds = await self._expire_due()
-                self._trouble.end()
+                self._trouble.clear()
             except StoreError as error:
-                self._trouble.tell(error)
+                self._trouble.report(error)
                 seconds = _RETRY_SECONDS
             sleep = None if seconds is None else asyncio.ensure_future(self._clock.sleep(seconds))
             news = asyncio.ensure_future(self._news.wait())

@@ -92,7 +92,7 @@ class Scheduler:
                 await self._heartbeat.beat(now),
             ]
         except StoreError as error:
-            self._trouble.tell(error)
+            self._trouble.report(error)
             return now + timedelta(seconds=_RETRY_SECONDS)
         except Exception:
             logger.exception("schedules wait")
@@ -111,9 +111,9 @@ class Scheduler:
     async def _handle(self, stored: StoredSchedule) -> None:
         try:
             await self._firer.fire(stored)
-            self._trouble.end()
+            self._trouble.clear()
         except StoreError as error:
-            self._trouble.tell(error)
+            self._trouble.report(error)
             await self._clock.sleep(_RETRY_SECONDS)
         except Exception:
             logger.exception("a schedule waits", extra={"schedule": stored.schedule.id})

@@ -52,10 +52,10 @@ class Holder(Protocol):
 class Seal(Protocol):
     """Encrypts values for one place each, with a key that is kept apart from them."""
 
-    def close(self, value: str, *, place: str, name: str) -> str: ...
+    def encrypt(self, value: str, *, place: str, name: str) -> str: ...
 
-    def open(self, sealed: str, *, place: str, name: str) -> str:
-        """Raises `UsageError` that names the variable and what is wrong."""
+    def decrypt(self, encrypted: str, *, place: str, name: str) -> str:
+        """Raises `UsageError` with the name of the variable and the reason."""
         ...
 
 
@@ -112,7 +112,7 @@ class Environment:
     async def set_account(self, owner: OwnerId, name: str, value: str) -> None:
         check_variable(name, value)
         check_room({*self.account(owner), name})
-        sealed = self._seal.close(value, place=_account(owner), name=name)
+        sealed = self._seal.encrypt(value, place=_account(owner), name=name)
         await self._store.put(owner, name, sealed)
         self._accounts[owner] = {**self.account(owner), name: sealed}
 
@@ -127,7 +127,9 @@ class Environment:
 
     def account_value(self, owner: OwnerId, name: str) -> str | None:
         sealed = self.account(owner).get(name)
-        return None if sealed is None else self._seal.open(sealed, place=_account(owner), name=name)
+        return (
+            None if sealed is None else self._seal.decrypt(sealed, place=_account(owner), name=name)
+        )
 
     def instance_value(self, name: str) -> str | None:
         written = self._instance.get(name)
@@ -141,14 +143,16 @@ class Environment:
             check_variable(name, value)
         check_room(values)
         return {
-            name: self._seal.close(value, place=_agent(agent_id), name=name)
+            name: self._seal.encrypt(value, place=_agent(agent_id), name=name)
             for name, value in values.items()
         }
 
     def own_value(self, agent_id: AgentId, own: Mapping[str, str], name: str) -> str | None:
         sealed = own.get(name)
         return (
-            None if sealed is None else self._seal.open(sealed, place=_agent(agent_id), name=name)
+            None
+            if sealed is None
+            else self._seal.decrypt(sealed, place=_agent(agent_id), name=name)
         )
 
     def handed_down(
@@ -158,7 +162,7 @@ class Environment:
         return self.sealed_for(
             child,
             {
-                name: self._seal.open(sealed, place=_agent(parent), name=name)
+                name: self._seal.decrypt(sealed, place=_agent(parent), name=name)
                 for name, sealed in own.items()
                 if name not in without
             },

@@ -257,11 +257,11 @@ class Mirror:
             self._remember(noted, dict(reader.offsets()))
             if self._problem:
                 self._problem = ""
-                self._trouble.end()
+                self._trouble.clear()
             self.rounds += 1
         except Exception as error:  # noqa: BLE001  the thread must live, or nobody follows any more
             self._problem = f"the agents' folders are behind the store: {error}"
-            self._trouble.tell(error)
+            self._trouble.report(error)
             self._tails.clear()
             with self._lock:
                 self._changed |= changed

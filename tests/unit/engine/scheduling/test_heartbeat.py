@@ -129,7 +129,7 @@ async def test_a_new_file_is_taken_up_and_a_broken_one_stops_no_other(
     states = await kit.engine.heartbeat.states()
     assert [state.task.id for state in states] == ["good", "new"]
     told = {problem.file: problem.message for problem in kit.engine.heartbeat.problems}
-    assert "every: 'sometimes' is not a length of time" in told["heartbeat/bad.md"]
+    assert "every: 'sometimes' is not a duration" in told["heartbeat/bad.md"]
     assert "has no text" in told["heartbeat/empty.md"]
 
 

@@ -213,7 +213,7 @@ async def test_a_change_of_times_counts_from_now(start: Start, clock: FakeClock)
 @pytest.mark.parametrize(
     ("fields", "complaint"),
     [
-        ({"cron": "0 0 30 2 *"}, "never happens"),
+        ({"cron": "0 0 30 2 *"}, "never runs"),
         ({"timezone": "Mars/Olympus"}, "is not an IANA time zone"),
         ({"at": "2020-01-01T00:00"}, "is in the past"),
         ({"at": "someday"}, "at: "),

@@ -89,11 +89,11 @@ async def test_an_entry_can_be_paused_and_run_but_not_changed_elsewhere(
 @pytest.mark.parametrize(
     ("entry", "complaint"),
     [
-        ('schedule = "0 0 30 2 *"', "cron[0].schedule: '0 0 30 2 *' never happens"),
-        ('schedule = "61 * * * *"', "cron[0].schedule: the minute '61' cannot be read"),
+        ('schedule = "0 0 30 2 *"', "cron[0].schedule: '0 0 30 2 *' never runs"),
+        ('schedule = "61 * * * *"', "cron[0].schedule: invalid minute: '61'"),
         ('schedule = "0 8 * * *"\ntimezone = "Europe/Berlim"', "did you mean Europe/Berlin"),
         ('schedule = "0 8 * * *"\ncatchUp = "always"', "cron[0].catchUp: expected one of"),
-        ('schedule = "0 8 * * *"\nwatch = {}', "cron[0].watch: give one of"),
+        ('schedule = "0 8 * * *"\nwatch = {}', "cron[0].watch: set exactly one of"),
         ('schedule = "0 8 * * *"\nid = "Not OK"', "such as 'not-ok'"),
         ("", "cron[0].schedule: is required"),
     ],

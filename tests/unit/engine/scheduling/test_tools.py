@@ -90,7 +90,7 @@ async def test_a_mistake_is_told_to_the_model_and_creates_nothing(
     chat = await kit.agent()
     await kit.ask(chat, "please")
     record = await result(kit, chat)
-    assert (record.status, "never happens" in record.text) == ("error", True)
+    assert (record.status, "never runs" in record.text) == ("error", True)
     assert list(await kit.engine.schedules.all(LOCAL_OWNER)) == []
 
 

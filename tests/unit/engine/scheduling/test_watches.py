@@ -87,8 +87,8 @@ async def test_a_failing_watch_is_recorded_and_told_once_until_it_works_again(
     ("watch", "complaint"),
     [
         (Watch(file="missing.md"), "there is no file missing.md"),
-        (Watch(), "give one of"),
-        (Watch(file="notes.md", url="https://example.org"), "give one of"),
+        (Watch(), "set exactly one of"),
+        (Watch(file="notes.md", url="https://example.org"), "set exactly one of"),
     ],
 )
 async def test_a_watch_that_sees_nothing_is_refused_and_creates_nothing(
@@ -103,7 +103,7 @@ async def test_a_watch_that_sees_nothing_is_refused_and_creates_nothing(
 
 async def test_a_watch_on_what_happens_once_is_refused(start: Start, clock: FakeClock) -> None:
     kit = await start(Silent().model, clock=clock, probe=things(notes="x"))
-    with pytest.raises(UsageError, match="needs a schedule that repeats"):
+    with pytest.raises(UsageError, match="requires a recurring schedule"):
         await make(kit, at="in 5 minutes", watch=NOTES)
 
 
