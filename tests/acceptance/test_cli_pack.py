@@ -173,7 +173,7 @@ def test_a_clash_is_an_error_that_names_both(project: Path, tmp_path: Path) -> N
     [
         ("producr", "there is no definition 'producr'; did you mean 'producer'?"),
         ("broken", "does not load"),
-        ("elsewhere", "'elsewhere' is an agent of another system"),
+        ("elsewhere", "'elsewhere' is an external agent"),
     ],
 )
 def test_what_cannot_be_packed_is_refused(project: Path, definition: str, told: str) -> None:
@@ -195,7 +195,10 @@ def test_the_built_in_agent_and_those_of_packages_are_not_packed_again(
     target = packed_into(project, empty(tmp_path / "target"))
 
     assert "is built in" in look("pack", "assistant", project=target).err
-    assert "comes from the package 'asset-studio'" in look("pack", "producer", project=target).err
+    assert (
+        "is already part of the package 'asset-studio'"
+        in look("pack", "producer", project=target).err
+    )
 
 
 def test_nothing_is_overwritten_unless_forced(project: Path) -> None:
@@ -205,12 +208,12 @@ def test_nothing_is_overwritten_unless_forced(project: Path) -> None:
 
     assert (first.code, forced.code) == (0, 0)
     assert again.code != 0
-    assert "is there already; --force replaces it" in again.err
+    assert "already exists; use --force to replace it" in again.err
 
     shutil.rmtree(project / "dist/asset-studio")
     (project / "dist/asset-studio").mkdir()
     (project / "dist/asset-studio/mine.txt").write_text("mine")
-    assert "is no package" in look("pack", "producer", "--force", project=project).err
+    assert "is not a package" in look("pack", "producer", "--force", project=project).err
     assert (project / "dist/asset-studio/mine.txt").exists()
 
 
@@ -251,10 +254,8 @@ def test_keys_are_not_given_away(project: Path) -> None:
     plain.write_text('toolAllowlist = []\nenv = { SHOP_TOKEN = "abc", COLOUR = "red" }')
     warned = look("pack", "plain", "--json", project=project).json()
 
-    assert "agents/plain.toml:2 holds what looks like a key" in refused.err
-    assert warned["warnings"] == [
-        "agents: the env of 'plain' has a value for SHOP_TOKEN, which is packed"
-    ]
+    assert "agents/plain.toml:2 contains what looks like a key" in refused.err
+    assert warned["warnings"] == ["agents: env of 'plain' sets SHOP_TOKEN, and the value is packed"]
 
 
 def test_doctor_tells_what_a_package_still_needs(project: Path, tmp_path: Path) -> None:

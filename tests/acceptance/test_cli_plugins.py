@@ -166,6 +166,6 @@ def test_an_operation_reads_variables_without_a_server_too(project: Path) -> Non
 def test_packing_tells_that_a_plugin_stays_behind(project: Path) -> None:
     done = look("pack", "librarian", project=project)
     assert done.code == 0, done.err
-    told = "plugins/bookmarks.py: plugins are not packed, so there will be no bookmarks_add"
+    told = "plugins/bookmarks.py: plugins are not packed, so the package lacks bookmarks_add"
     assert f"{told}, bookmarks_find" in done.out + done.err
     assert "built-in tools" not in done.out

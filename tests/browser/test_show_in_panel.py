@@ -57,9 +57,9 @@ def test_a_text_that_is_being_written_stays_and_the_rest_is_offered(
     offer = window.page.get_by_role("status").filter(has_text="Open “Boats”?")
     expect(offer).to_be_visible()
     expect(text).to_have_value("Tuesday, at length.")
-    expect(window.answers("Clerk").last).to_contain_text("asks first")
+    expect(window.answers("Clerk").last).to_contain_text("asks before it opens it")
     window.say('call notes_show {"note": "%s"}' % note["id"])  # noqa: UP031
-    expect(window.answers("Clerk").last).to_contain_text("shows it now")
+    expect(window.answers("Clerk").last).to_contain_text("now shows it")
     expect(text).to_have_value("Tuesday, at length.")
     offer.get_by_role("button", name="Open").click()
     expect(heading(window, "Boats")).to_be_visible()

@@ -71,4 +71,4 @@ def why_settled(request: Request) -> str:
             what = f"it was closed{at} ({request.note})"
         case status:
             what = f"it was already decided: {status}{at}"
-    return f"this request is no longer open: {what}. Nothing was changed"
+    return f"this request is no longer open: {what}; nothing was changed"

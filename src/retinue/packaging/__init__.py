@@ -1,1 +1,1 @@
-"""Packing a definition with all that it needs, for other projects."""
+"""Packages a definition with its dependencies for use in other projects."""

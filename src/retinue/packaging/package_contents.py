@@ -1,4 +1,4 @@
-"""The files of a package: copies where all of a file belongs to it, else its entries alone."""
+"""The files of a package: whole files where possible, otherwise only the needed entries."""
 
 import ast
 import json
@@ -21,7 +21,7 @@ _FILE_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,63}")
 
 
 def contents(project: Project, graph: PackageGraph) -> Files:
-    """Collect every file of the graph, by its path inside the package."""
+    """Collect every file of the graph, by its path in the package."""
     collected = _Collection(project=project, graph=graph)
     for file in sorted(graph.python_files):
         collected.python(file)
@@ -35,14 +35,14 @@ def contents(project: Project, graph: PackageGraph) -> Files:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Collection:
-    """Gathers files; two never get one path."""
+    """Collects files under unique paths."""
 
     project: Project
     graph: PackageGraph
     files: Files = field(default_factory=dict[str, bytes])
 
     def python(self, file: str) -> None:
-        """Copy code, and the files beside it that it imports relatively."""
+        """Copy a Python file and the modules that it imports relatively."""
         if file in self.files:
             return
         data = self._read(file)
@@ -59,13 +59,13 @@ class _Collection:
             self.files[source.file] = self._read(source.file)
             return
         for entry in needed:
-            path, data = _alone(entry)
+            path, data = _as_file(entry)
             self.files[self._free(path)] = data
 
     def script(self, script: str) -> None:
         path = (self.project.directory / script).resolve()
         if not path.is_relative_to(self.project.directory.resolve()):
-            raise UsageError(f"the script of a model, {script!r}, is outside of the project")
+            raise UsageError(f"the model script {script!r} is outside the project")
         self.files[PurePosixPath(script).as_posix()] = self._read(script)
 
     def _is_needed(self, entry: SourceEntry) -> bool:
@@ -85,21 +85,21 @@ class _Collection:
             raise UsageError(f"{file}: cannot be read: {error.strerror}") from error
 
     def _free(self, path: str) -> str:
-        """A path that no other file has; what a file is called tells nothing in these cases."""
+        """Return an unused path; the names of these files have no meaning."""
         taken = {*self.files, *self.project.sources}
-        made = Path(path)
+        original = Path(path)
         number = 1
         while path in taken:
             number += 1
-            path = made.with_name(f"{made.stem}-{number}{made.suffix}").as_posix()
+            path = original.with_name(f"{original.stem}-{number}{original.suffix}").as_posix()
         return path
 
 
-def _alone(entry: SourceEntry) -> tuple[str, bytes]:
-    """Write one entry of a file with several as a file of its own."""
+def _as_file(entry: SourceEntry) -> tuple[str, bytes]:
+    """Convert one entry of a file to a separate file."""
     name = str(entry.name)
     if not _FILE_NAME.fullmatch(name):
-        raise UsageError(f"{entry.file}: {name!r} cannot be the name of a file")
+        raise UsageError(f"{entry.file}: {name!r} is not a valid file name")
     if entry.kind == "template":
         return f"agents/templates/{name}.json", _json(entry.written)
     named = {key: value for key, value in entry.written.items() if not _is(key, "name", "agent_id")}
@@ -108,7 +108,7 @@ def _alone(entry: SourceEntry) -> tuple[str, bytes]:
         return f"agents/{name}.json", _json(table)
     text = str(entry.table.get("prompt") or "")
     matter = {key: value for key, value in table.items() if not _is(key, "prompt", "text")}
-    # JSON is YAML too, and no line of it can be taken for a fence.
+    # JSON is valid YAML, and none of its lines can look like a front matter fence.
     return f"prompts/{name}.md", b"---\n%s---\n%s\n" % (_json(matter), text.encode())
 
 
@@ -122,7 +122,7 @@ def _json(table: Mapping[str, object]) -> bytes:
 
 
 def _neighbours(code: bytes) -> Iterator[str]:
-    """The modules that code imports from its own folder."""
+    """Yield the modules that code imports from its own folder."""
     for node in ast.walk(ast.parse(code)):
         if isinstance(node, ast.ImportFrom) and node.level == 1:
             if node.module is None:

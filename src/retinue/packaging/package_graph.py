@@ -1,4 +1,4 @@
-"""What a definition needs: prompts, tools, hooks, other agents, templates, models, variables."""
+"""The dependencies of a definition: prompts, tools, hooks, agents, templates, models, variables."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
@@ -15,32 +15,32 @@ from retinue.packaging.project_files import Project
 from retinue.tools.port import Tool
 
 Given = frozenset[str] | None
-"""Variables that have a value where something is used; None where it only comes along."""
+"""Variables that have a value at the point of use; None for things that are only included."""
 
 
 @dataclass(slots=True, kw_only=True)
 class PackageGraph:
-    """Names by kind, and the Python files that have to be taken whole."""
+    """Names by kind, and the Python files that are packed whole."""
 
     definitions: dict[str, Definition] = field(default_factory=dict[str, Definition])
     prompts: dict[str, Prompt] = field(default_factory=dict[str, Prompt])
     templates: set[str] = field(default_factory=set[str])
     hooks: set[str] = field(default_factory=set[str])
     tools: set[str] = field(default_factory=set[str])
-    """of the project"""
+    """tools of the project"""
     python_files: set[str] = field(default_factory=set[str])
     server_tools: set[str] = field(default_factory=set[str])
     builtin_tools: set[str] = field(default_factory=set[str])
     operations: set[str] = field(default_factory=set[str])
-    """of the project's plugins, which stay there"""
+    """operations of the project's plugins, which are not packed"""
     models: set[str] = field(default_factory=set[str])
     scripts: set[str] = field(default_factory=set[str])
     variables: set[str] = field(default_factory=set[str])
-    """that none of the files which use them gives a value"""
+    """variables that get no value from the files that use them"""
 
 
 def graph_of(project: Project, name: str) -> PackageGraph:
-    """Follow every name that leads on. Raises `UsageError` about what cannot be packed."""
+    """Collect the dependencies of a definition. Raises `UsageError` if one cannot be packed."""
     walk = _Walk(project=project, graph=PackageGraph())
     walk.definition(name)
     return walk.graph
@@ -48,7 +48,7 @@ def graph_of(project: Project, name: str) -> PackageGraph:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Walk:
-    """One walk: each visit adds a thing before it follows what that names."""
+    """A traversal; each visit adds a node before it visits its dependencies."""
 
     project: Project
     graph: PackageGraph
@@ -83,11 +83,11 @@ class _Walk:
         except NotFoundError as error:
             raise UsageError(error.message, details=error.details) from error
         if definition.home is not None:
-            raise UsageError(f"{name!r} comes from the package {definition.home.package!r} already")
+            raise UsageError(f"{name!r} is already part of the package {definition.home.package!r}")
         if not definition.file:
-            raise UsageError(f"{name!r} is built in: there is no file of it to pack")
+            raise UsageError(f"{name!r} is built in, so there is no file to pack")
         if definition.is_external:
-            raise UsageError(f"{name!r} is an agent of another system: it cannot be packed")
+            raise UsageError(f"{name!r} is an external agent and cannot be packed")
         return definition
 
     def _side(self, definition: Definition, written: object) -> None:
@@ -100,7 +100,7 @@ class _Walk:
             self._scope(definition, definition.side_a.prompt)
 
     def _prompt(self, name: str, caller: Definition | None) -> None:
-        """Follow a prompt; one without a list of tools has all that its caller may use."""
+        """Visit a prompt; one without a tool list has all tools of its caller."""
         prompt = self.project.catalog.prompt(name)
         if prompt.tools is None and caller is not None:
             self._scope(caller, prompt)
@@ -178,7 +178,7 @@ class _Walk:
                 self.graph.models.add(name)
 
     def _whole(self, file: str) -> None:
-        """Take a Python file with code in it, which cannot be taken apart."""
+        """Add a whole Python file, since code cannot be split by entry."""
         if file in self.graph.python_files:
             return
         self.graph.python_files.add(file)
@@ -194,7 +194,7 @@ class _Walk:
 
 
 def _is_own(tool: Tool) -> bool:
-    """Whether the project has it written down: in tools/, or in a plugin, which stays there."""
+    """Whether the tool is defined in the project, in tools/ or in a plugin."""
     return tool.source == "project" or _is_operation(tool)
 
 

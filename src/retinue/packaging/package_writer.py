@@ -1,4 +1,4 @@
-"""Packing: a definition becomes a manifest and files, and those a folder or a wheel."""
+"""Packs a definition and writes the package as a folder or a wheel."""
 
 import json
 import os
@@ -26,42 +26,42 @@ from retinue.packaging.wheel import wheel_bytes, wheel_name
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Packed:
-    """A package that is ready to be written."""
+    """A package in memory."""
 
     manifest: Manifest
     files: Mapping[str, bytes]
-    """by path, the manifest among them"""
+    """by path, including the manifest"""
     builtin_tools: tuple[str, ...]
-    """that every installation has"""
+    """tools that every installation has"""
     warnings: tuple[str, ...]
 
 
 def pack(project: Project, name: str) -> Packed:
-    """Put a definition and all that it needs together. Raises `UsageError`."""
+    """Pack a definition with its dependencies. Raises `UsageError`."""
     graph = graph_of(project, name)
     files = contents(project, graph)
     refuse_credentials(files)
     imported = imports(files)
     manifest = _manifest(graph.definitions[name], graph, imported)
-    told = [*warnings(project, graph, files)]
-    told += [
-        f"the code imports {module!r}, which is no installed distribution: it is not packed"
+    found = [*warnings(project, graph, files)]
+    found += [
+        f"the code imports {module!r}, which is not in an installed distribution and not packed"
         for module in imported.unknown
     ]
     return Packed(
         manifest=manifest,
         files={MANIFEST: _toml(manifest), **files},
         builtin_tools=tuple(sorted(graph.builtin_tools)),
-        warnings=tuple(told),
+        warnings=tuple(found),
     )
 
 
 def write_folder(packed: Packed, out: Path, *, replaces: bool) -> Path:
-    """Write `out/<name>/`; half a package is never seen under that name."""
+    """Write the folder `out/<name>/` atomically."""
     target = out / packed.manifest.name
     _refuse_existing(target, replaces=replaces)
     if target.exists() and not (target / MANIFEST).is_file():
-        raise UsageError(f"{target} is there already, and is no package: it stays as it is")
+        raise UsageError(f"{target} already exists and is not a package, so it is not replaced")
     draft = out / f".{packed.manifest.name}.new"
     shutil.rmtree(draft, ignore_errors=True)
     for file, data in packed.files.items():
@@ -87,7 +87,7 @@ def write_wheel(packed: Packed, out: Path, *, replaces: bool) -> Path:
 
 def _refuse_existing(target: Path, *, replaces: bool) -> None:
     if os.path.lexists(target) and not replaces:
-        raise UsageError(f"{target} is there already; --force replaces it")
+        raise UsageError(f"{target} already exists; use --force to replace it")
 
 
 def _manifest(definition: Definition, graph: PackageGraph, imported: Imports) -> Manifest:
@@ -138,7 +138,7 @@ def _toml(manifest: Manifest) -> bytes:
 
 
 def _text(value: str) -> str:
-    # A string in JSON is one in TOML, but for a character that TOML wants escaped.
+    # JSON strings are valid TOML, except that TOML requires DEL to be escaped.
     return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
 
 

@@ -1,4 +1,4 @@
-"""A project as packing sees it: what its files define, and who defines what."""
+"""A project as input for packaging: its entries, and the files that define them."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
@@ -11,12 +11,12 @@ from retinue.tools.port import Tool
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Project:
-    """What there is to pack."""
+    """The catalog, tools and source files of a project."""
 
     directory: Path
     catalog: Catalog
     tools: Mapping[str, Tool]
-    """all that are known without asking a server"""
+    """all tools except those of MCP servers"""
     sources: Mapping[str, SourceFile] = field(init=False)
     entries: Mapping[tuple[EntryKind, str], SourceEntry] = field(init=False)
 
@@ -39,7 +39,7 @@ class Project:
 
 
 def _by_name(sources: Iterable[SourceFile]) -> dict[tuple[EntryKind, str], SourceEntry]:
-    """Of two with one name, the first counts, as for the loader."""
+    """Index entries by name; as in the loader, the first of two equal names wins."""
     entries: dict[tuple[EntryKind, str], SourceEntry] = {}
     for entry in (entry for source in sources for entry in source.entries):
         if entry.name is not None and entry.is_sound:

@@ -1,4 +1,4 @@
-"""A look at what is about to leave the machine: secrets, paths, and what code imports."""
+"""Checks the content of a package: credentials, local paths and imports."""
 
 import ast
 import re
@@ -22,43 +22,43 @@ _SECRET_NAME = re.compile(r"(?i)secret|token|passw|api_?key|credential|private_?
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Imports:
-    """The distributions that code needs, and modules of which nobody knows where they are from."""
+    """The distributions that code imports, and modules of unknown origin."""
 
     distributions: tuple[str, ...]
     unknown: tuple[str, ...]
 
 
 def refuse_credentials(files: Mapping[str, bytes]) -> None:
-    """Refuse to copy what is plainly a key: a package is made to be given away."""
+    """Raise `UsageError` if a file contains what looks like a credential."""
     for file, data in files.items():
         found = _CREDENTIAL.search(data)
         if found is not None:
             line = data.count(b"\n", 0, found.start()) + 1
             raise UsageError(
-                f"{file}:{line} holds what looks like a key; declare a variable for it instead"
+                f"{file}:{line} contains what looks like a key; declare a variable for it instead"
             )
 
 
 def warnings(project: Project, graph: PackageGraph, files: Mapping[str, bytes]) -> Iterator[str]:
-    """Tell what should perhaps not be given away."""
+    """Yield warnings about content that may not be meant for sharing."""
     tables = [("agents", one.name, one.env) for one in graph.definitions.values()]
     tables += [("prompts", one.name, one.env) for one in graph.prompts.values()]
     for folder, name, env in tables:
         for key in sorted(env):
             if _SECRET_NAME.search(key):
-                yield f"{folder}: the env of {name!r} has a value for {key}, which is packed"
+                yield f"{folder}: env of {name!r} sets {key}, and the value is packed"
     operations = [project.tools[name] for name in graph.operations]
     for file in sorted({tool.file for tool in operations}):
         names = sorted(tool.name for tool in operations if tool.file == file)
-        yield f"{file}: plugins are not packed, so there will be no {', '.join(names)}"
+        yield f"{file}: plugins are not packed, so the package lacks {', '.join(names)}"
     places = {str(project.directory.resolve()), str(Path.home())} - {"/"}
     for file, data in files.items():
         if any(place.encode() in data for place in places):
-            yield f"{file}: names a folder of this machine"
+            yield f"{file}: contains a path of this machine"
 
 
 def imports(files: Mapping[str, bytes]) -> Imports:
-    """Find out what the Python files import from elsewhere."""
+    """Find the external imports of the Python files."""
     modules: set[str] = set()
     for file, data in files.items():
         if file.endswith(".py"):

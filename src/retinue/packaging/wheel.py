@@ -1,4 +1,4 @@
-"""Wheels by their specification, byte for byte the same each time."""
+"""Builds reproducible wheels."""
 
 import base64
 import hashlib
@@ -11,7 +11,7 @@ from retinue import __version__
 from retinue.definitions.installed import GROUP
 from retinue.definitions.manifest import Manifest, normalized
 
-_EPOCH = (1980, 1, 1, 0, 0, 0)  # the first moment that a zip archive can name
+_EPOCH = (1980, 1, 1, 0, 0, 0)  # the earliest time in a zip archive
 _MODE = 0o100644 << 16
 _TAG = "py3-none-any"
 
@@ -21,7 +21,7 @@ def wheel_name(manifest: Manifest) -> str:
 
 
 def module_name(manifest: Manifest) -> str:
-    """What an installed package is called among Python's modules."""
+    """Return the Python module name of an installed package."""
     return f"retinue_package_{_escaped(manifest)}"
 
 
@@ -40,7 +40,7 @@ def wheel_bytes(manifest: Manifest, files: Mapping[str, bytes]) -> bytes:
     record = f"{info}/RECORD"
     members[record] = _record(members, record)
     target = io.BytesIO()
-    # Not compressed: what a compressor gives differs from one release of it to the next.
+    # Not compressed, because the output of compressors differs between releases.
     with zipfile.ZipFile(target, "w", zipfile.ZIP_STORED) as archive:
         for path, data in members.items():
             entry = zipfile.ZipInfo(path, _EPOCH)

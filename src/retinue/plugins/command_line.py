@@ -1,6 +1,6 @@
-"""A command line made of operations, with options from their schemas.
+"""A command line for operations, with options from their schemas.
 
-It needs the standard library alone: a copy of this file runs in sandboxes, where Retinue is not.
+Uses only the standard library: a copy of this file runs in sandboxes without Retinue.
 """
 
 import argparse
@@ -18,16 +18,16 @@ _TYPING = frozenset({"type", "anyOf", "oneOf", "allOf", "enum", "const"})
 _MARK = "argument:"
 
 UNFIT = "invalid_arguments"
-"""The code of an error that tells which arguments do not fit: the command line is wrong."""
+"""The error code for invalid arguments."""
 
 
 class CommandLineError(Exception):
-    """The command line is wrong; says why."""
+    """The command line is invalid."""
 
 
 @dataclass(frozen=True)
 class Parsed:
-    """What was typed: the operation, its arguments, and the options that are not its own."""
+    """The operation, its arguments, and the shared options."""
 
     operation: str
     arguments: Mapping[str, Any]
@@ -35,7 +35,7 @@ class Parsed:
 
 
 class Option(NamedTuple):
-    """What documentation tells of an option."""
+    """The documentation of an option."""
 
     flag: str
     takes: str
@@ -45,18 +45,18 @@ class Option(NamedTuple):
 
     @property
     def usage(self) -> str:
-        """How it is typed, in Markdown."""
+        """The syntax in Markdown."""
         if not self.takes:
             return f"`{self.flag}` or `--no-{self.flag.removeprefix('--')}`"
         return f"`{self.flag} {self.takes}`"
 
 
 class Parser(argparse.ArgumentParser):
-    """Takes `--text -5%` and `--text "- milk"` as they are meant."""
+    """Accepts values that start with a hyphen, such as `--text -5%` and `--text "- milk"`."""
 
     def __init__(self, *arguments: Any, **options: Any) -> None:
         self._takes_value: dict[str, bool] = {}
-        self.commands: dict[str, Parser] = {}  # by the word that chooses each
+        self.commands: dict[str, Parser] = {}  # by name
         super().__init__(*arguments, **options)
 
     def add_argument(self, *names: Any, **options: Any) -> argparse.Action:
@@ -68,7 +68,7 @@ class Parser(argparse.ArgumentParser):
         raise CommandLineError(message)
 
     def joined(self, words: Sequence[str]) -> Sequence[str]:
-        """Put values that begin with a hyphen, and look like no option, behind an `=`."""
+        """Join values that start with a hyphen, but are no option, to their option with `=`."""
         if words and words[0] in self.commands:
             return [words[0], *self.commands[words[0]].joined(words[1:])]
         joined: list[str] = []
@@ -89,7 +89,7 @@ def parser_of(
     *,
     shared: Callable[[argparse.ArgumentParser], None],
 ) -> Parser:
-    """Make the parser of operations, each with `id`, `summary`, `description`, `parameters`."""
+    """Build a parser; operations have `id`, `summary`, `description` and `parameters`."""
     parser = Parser(prog=program, description=_described(description), allow_abbrev=False)
     commands = parser.add_subparsers(dest="operation", metavar="OPERATION", required=True)
     for operation in operations:
@@ -110,7 +110,7 @@ def parser_of(
 
 
 def parse(parser: Parser, arguments: Sequence[str]) -> Parsed:
-    """Read what was typed; raises `CommandLineError`, and `SystemExit` after printing help."""
+    """Parse a command line. Raises `CommandLineError`, and `SystemExit` after printing help."""
     found = vars(parser.parse_args(parser.joined(arguments)))
     return Parsed(
         operation=found.pop("operation"),
@@ -124,14 +124,14 @@ def parse(parser: Parser, arguments: Sequence[str]) -> Parsed:
 
 
 def options_of(operation: Mapping[str, Any]) -> Sequence[Option]:
-    """The options of an operation, for documentation."""
+    """List the options of an operation for documentation."""
     schema: Schema = operation["parameters"]
     required, definitions = schema.get("required", ()), schema.get("$defs", {})
-    told: list[Option] = []
+    options: list[Option] = []
     for name, described in schema.get("properties", {}).items():
         plain = _resolved(described, definitions)
         text = str(described.get("description") or plain.get("description") or "")
-        told.append(
+        options.append(
             Option(
                 flag=flag_of(name),
                 takes=_takes(plain, definitions),
@@ -140,22 +140,21 @@ def options_of(operation: Mapping[str, Any]) -> Sequence[Option]:
                 is_repeated=_item(plain, definitions) is not None,
             )
         )
-    return told
+    return options
 
 
 def is_option(text: str) -> bool:
-    """Whether a text looks like one."""
     return re.fullmatch(r"--([A-Za-z][A-Za-z0-9-]*)?", text) is not None
 
 
 def flag_of(name: str) -> str:
-    """The option of a parameter; names that every command has are told apart."""
+    """Return the option of a parameter; names of shared options get a prefix."""
     written = name.replace("_", "-")
     return f"--arg-{written}" if written in _TAKEN else f"--{written}"
 
 
 def written(value: Any, *, is_json: bool) -> str:
-    """A result as it is printed: text as it is, and JSON for people or for programs."""
+    """Format a result: text unchanged, everything else as JSON."""
     if not is_json and (value is None or isinstance(value, str)):
         return "Done." if value is None else value
     return json.dumps(value, ensure_ascii=False, indent=None if is_json else 2)
@@ -218,7 +217,7 @@ def _choices(schema: Schema) -> Sequence[str] | None:
 
 
 def _item(schema: Schema, definitions: Schema) -> Schema | None:
-    """What a list's entries are, where each can be an option of its own."""
+    """Return the schema of a list's entries, if each can be a separate option."""
     if schema.get("type") != "array":
         return None
     item = _resolved(schema.get("items", {}), definitions)
@@ -226,13 +225,13 @@ def _item(schema: Schema, definitions: Schema) -> Schema | None:
 
 
 def _may_be_text(schema: Schema, definitions: Schema) -> bool:
-    """Whether a text fits: one of several types, or no type at all."""
+    """Whether the schema accepts text: as one of several types, or because it has no type."""
     several = [_resolved(one, definitions) for one in schema.get("anyOf", ())]
     return any(one.get("type") == "string" for one in several) or not _TYPING & schema.keys()
 
 
 def _resolved(schema: Schema, definitions: Schema) -> Schema:
-    """The schema behind references, and behind "or nothing"."""
+    """Resolve references and optional types."""
     for _ in range(8):
         if "$ref" in schema:
             schema = definitions.get(schema["$ref"].rpartition("/")[2], {})
@@ -263,5 +262,5 @@ def _escaped(text: str) -> str:
 
 
 def _described(text: str) -> str:
-    """Here a percent sign is only itself, unless the program is named after one."""
+    """Escape percent signs only if argparse formats the text, which it does for `%(prog)`."""
     return _escaped(text) if "%(prog)" in text else text

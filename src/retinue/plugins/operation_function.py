@@ -1,4 +1,4 @@
-"""The `operation` decorator: a function or a method becomes an operation of a plugin."""
+"""The `operation` decorator: turns a function or a method into an operation of a plugin."""
 
 import functools
 from collections.abc import Callable, Mapping, Sequence
@@ -31,7 +31,7 @@ class _Options:
 
 
 class FunctionOperation(Generic[P, R]):
-    """A function with what the three faces must know of it; can still be called itself."""
+    """A function with the metadata of an operation; it can still be called directly."""
 
     def __init__(self, function: Callable[P, R], options: _Options) -> None:
         functools.update_wrapper(self, function)
@@ -45,14 +45,14 @@ class FunctionOperation(Generic[P, R]):
         return self.function(*args, **kwargs)
 
     def __get__(self, instance: object, owner: type | None = None) -> "FunctionOperation[..., R]":
-        """The operation of one object, when it is a method of its class."""
+        """Bind a method to its object."""
         if instance is None:
             return self
         bound: Callable[..., R] = self.function.__get__(instance, owner)
         return FunctionOperation(bound, self._options)
 
     def as_operation(self, plugin_id: str) -> Operation:
-        """Build the schema; raises `DefinitionError` with file and line when there is none."""
+        """Build the operation. Raises `DefinitionError` with file and line if it has no schema."""
         options = self._options
         signature = Signature.of(self.function, self._complaint)
         text = docstring_of(self.function)
@@ -101,7 +101,7 @@ def operation(
 ) -> Callable[[Callable[P, R]], FunctionOperation[P, R]]: ...
 
 
-def operation(  # noqa: PLR0913  what an operation may say of itself, all by name
+def operation(  # noqa: PLR0913  (keyword options)
     function: Callable[..., Any] | None = None,
     /,
     *,
@@ -113,9 +113,9 @@ def operation(  # noqa: PLR0913  what an operation may say of itself, all by nam
     output_limit: int | None = None,
     variables: "Sequence[str | Variable | Mapping[str, Any]]" = (),
 ) -> Any:
-    """Make an operation: its schema comes from the types, its texts from the docstring.
+    """Define an operation. Its schema comes from the type hints, its texts from the docstring.
 
-    Its first parameter may be a context (`ctx`); its id is the function's name with hyphens.
+    The first parameter can be a context (`ctx`). Its id is the function's name with hyphens.
     """
 
     def decorate(function: Callable[..., Any]) -> FunctionOperation[..., Any]:
@@ -134,7 +134,7 @@ def operation(  # noqa: PLR0913  what an operation may say of itself, all by nam
 
 
 def operations_of(instance: object) -> Sequence[FunctionOperation[..., Any]]:
-    """The operations among an object's methods, in the order in which they are written."""
+    """List the operations among an object's methods in the order of their definition."""
     names = [
         name
         for kind in reversed(type(instance).__mro__)

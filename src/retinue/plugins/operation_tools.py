@@ -1,4 +1,4 @@
-"""Plugins as tools: the first of the three faces."""
+"""Provides the operations of plugins as tools."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -18,7 +18,7 @@ class PluginToolbox:
         self, source: PluginSource, clock: Clock, folders: SkillFolders | None = None
     ) -> None:
         self._source = source
-        self._folders = folders  # those of the same plugins
+        self._folders = folders  # the skill folders of the same plugins
         self._clock = clock
         self._seen: Mapping[str, Plugin] = {}
         self._tools: Mapping[str, Tool] = {}
@@ -45,7 +45,7 @@ def tools_of(plugin: Plugin, clock: Clock) -> Sequence[Tool]:
 
 
 def as_text(value: Any) -> str:
-    """What an operation gave, as a model or a terminal reads it."""
+    """Format the result of an operation for a model or a terminal."""
     match value:
         case None:
             return "Done."

@@ -1,4 +1,4 @@
-"""`define_plugin`: operations of functions, or of an object's methods, as one plugin."""
+"""`define_plugin`: combines operations into a plugin."""
 
 import sys
 from collections.abc import Sequence
@@ -16,12 +16,12 @@ def define_plugin(
     title: str = "",
     description: str = "",
 ) -> Plugin:
-    """Put operations together; raises `DefinitionError` with file and line when one is wrong."""
+    """Define a plugin. Raises `DefinitionError` with file and line if an operation is invalid."""
     caller = sys._getframe(1)  # pyright: ignore[reportPrivateUsage]
     file, line = caller.f_code.co_filename, caller.f_lineno
     for one in operations:
         if not isinstance(cast("object", one), FunctionOperation | Operation):
-            reason = f"{getattr(one, '__name__', one)!r} is no operation: it lacks @operation"
+            reason = f"{getattr(one, '__name__', one)!r} is not an operation: add @operation"
             raise DefinitionError(reason, file=file, line=line, field="plugin")
     built = [one if isinstance(one, Operation) else one.as_operation(id) for one in operations]
     shown = title or id.replace("-", " ").capitalize()

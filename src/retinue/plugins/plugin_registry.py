@@ -1,4 +1,4 @@
-"""All plugins there are: the built-in ones, and then those of the project."""
+"""Combines the built-in plugins and those of the project."""
 
 from collections.abc import Mapping, Sequence
 
@@ -7,7 +7,7 @@ from retinue.problems import LoadProblem
 
 
 class BuiltinPlugins:
-    """Implements `PluginSource` over plugins that never change."""
+    """Implements `PluginSource` for a fixed set of plugins."""
 
     def __init__(self, *plugins: Plugin) -> None:
         self._plugins = {plugin.id: plugin for plugin in plugins}
@@ -20,9 +20,10 @@ class BuiltinPlugins:
 
 
 class Plugins:
-    """Implements `PluginSource`: of two with one id, or with a tool of one name, the first stands.
+    """Implements `PluginSource` over several sources; on a conflict, the first plugin wins.
 
-    Ids differ where names of tools do not: `a-b` and `c` give the same as `a` and `b-c`.
+    Plugins conflict if they share an id or a tool name. Different ids can lead to the same tool
+    name: operation `c` of `a-b` and operation `b-c` of `a`.
     """
 
     def __init__(self, *sources: PluginSource) -> None:
@@ -48,9 +49,9 @@ class Plugins:
         tools: dict[str, Plugin] = {}
         problems: list[LoadProblem] = []
         for plugin in (one for answer in listed for one in answer.values()):
-            reason = _taken(plugin, plugins, tools)
+            reason = _conflict(plugin, plugins, tools)
             if reason:
-                message = f"{reason}; it is left out"
+                message = f"{reason}; this plugin is ignored"
                 problems.append(LoadProblem(file=plugin.file, line=plugin.line, message=message))
                 continue
             plugins[plugin.id] = plugin
@@ -58,12 +59,12 @@ class Plugins:
         self._seen, self._plugins, self._problems = listed, plugins, problems
 
 
-def _taken(plugin: Plugin, plugins: Mapping[str, Plugin], tools: Mapping[str, Plugin]) -> str:
-    """Say what of the plugin another one has already, if anything."""
+def _conflict(plugin: Plugin, plugins: Mapping[str, Plugin], tools: Mapping[str, Plugin]) -> str:
+    """Describe a conflict with another plugin, or return an empty string."""
     known = plugins.get(plugin.id)
     if known is not None:
-        return f"there is a plugin {plugin.id!r} already ({known.file or 'built in'})"
+        return f"the plugin {plugin.id!r} already exists ({known.file or 'built in'})"
     for name in map(plugin.tool_name, plugin.operations):
         if name in tools:
-            return f"there is a tool {name!r} already, of the plugin {tools[name].id!r}"
+            return f"the tool {name!r} already exists in the plugin {tools[name].id!r}"
     return ""

@@ -1,4 +1,4 @@
-"""The plugin port: operations that are declared once, and what each of their calls is given."""
+"""The plugin port: plugins, operations, and the context of a call."""
 
 import re
 from collections.abc import Awaitable, Callable, Mapping, Sequence
@@ -15,10 +15,10 @@ if TYPE_CHECKING:
     from retinue.definitions.prompt import Variable  # its package is slow to import
 
 OperationEffect = Literal["pure", "keyed", "once"]
-"""What a repeated call does.
+"""The effect of a repeated call.
 
-`pure`: nothing, it only reads. `keyed`: with the same idempotency key, it takes effect once and
-gives the first result again. `once`: it takes effect again, so that nobody repeats it.
+`pure`: none, it only reads. `keyed`: with the same idempotency key, it takes effect once and
+returns the first result again. `once`: it takes effect again, so it is never repeated.
 """
 
 _ID = re.compile(r"[a-z][a-z0-9]*(-[a-z0-9]+)*")
@@ -26,30 +26,30 @@ _LONGEST_TOOL_NAME = 64
 
 
 class ReadVariable(Protocol):
-    """Gives the value of a variable; raises `UsageError` without one and without a default."""
+    """Returns the value of a variable. Raises `UsageError` if it has no value and no default."""
 
     def __call__(self, name: str, default: str | None = None) -> str: ...
 
 
 def no_variables(name: str, default: str | None = None) -> str:
-    """Implements `ReadVariable` where there are none."""
+    """Implements `ReadVariable` without any variables."""
     if default is None:
-        raise UsageError(f"there is no value for {name!r} here")
+        raise UsageError(f"the variable {name!r} has no value")
     return default
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OperationContext:
-    """Who calls an operation. Services are the plugin's own: it is made with them."""
+    """The caller of an operation. Services are passed to the plugin when it is created."""
 
     owner: OwnerId
     idempotency_key: str
-    """the same for every try of this call, and for no other call of anybody"""
+    """the same for all attempts of this call, and unique to it"""
     clock: Clock
     agent_id: AgentId | None = None
-    """the agent that calls; None when its owner does, over HTTP or the command line"""
+    """the calling agent; None if the owner calls over HTTP or the command line"""
     env: ReadVariable = no_variables
-    """of the agent, else of the owner; for what the operation does, never for what it returns"""
+    """variables of the agent, or else of the owner; never return their values"""
 
 
 Run = Callable[[OperationContext, Mapping[str, Any]], Awaitable[Any]]
@@ -57,78 +57,80 @@ Run = Callable[[OperationContext, Mapping[str, Any]], Awaitable[Any]]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Operation:
-    """One thing that a plugin does."""
+    """One operation of a plugin."""
 
     id: str
     summary: str  # one line
     description: str
     parameters: Mapping[str, Any]  # JSON schema of an object
     run: Run
-    """given arguments that `validate` accepted; gives text or what can be written as JSON, and
-    raises `NotFoundError`, `ConflictError`, `RefusedError` or `UsageError` for what cannot be"""
+    """receives arguments that `validate` accepted; returns text or a JSON value, or raises
+    `NotFoundError`, `ConflictError`, `RefusedError` or `UsageError`"""
     validate: Callable[[Mapping[str, Any]], Mapping[str, Any]]  # raises ArgumentsError
     effect: OperationEffect = "once"
     capabilities: Sequence[str] = ()
-    needs_agent: bool = False  # makes no sense without a calling agent
-    timeout_seconds: float | None = None  # None = the limit of the settings
-    output_limit: int | None = None  # characters for a model; None = the limit of the settings
-    variables: "Sequence[Variable]" = ()  # that it needs
+    needs_agent: bool = False  # only agents can call it
+    timeout_seconds: float | None = None  # None = the limit in the settings
+    output_limit: int | None = None  # characters for a model; None = the limit in the settings
+    variables: "Sequence[Variable]" = ()  # variables that it needs
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Plugin:
-    """Operations that belong together."""
+    """A group of operations."""
 
     id: str
     title: str
     description: str
     operations: Sequence[Operation]
-    file: str = ""  # of the project, where it is written; empty for those that are built in
+    file: str = ""  # the project file that defines it; empty for built-in plugins
     line: int | None = None
 
     def __post_init__(self) -> None:
-        """Refuse ids that one of the faces could not take."""
+        """Reject ids that are invalid as a tool, a path or a command."""
         _check_id("plugin", self.id)
         names: set[str] = set()
         for operation in self.operations:
             _check_id("operation", operation.id)
             name = self.tool_name(operation)
             if len(name) > _LONGEST_TOOL_NAME:
-                raise UsageError(f"{name!r} is too long: {_LONGEST_TOOL_NAME} characters at most")
+                raise UsageError(f"{name!r} is too long: at most {_LONGEST_TOOL_NAME} characters")
             if name.startswith(SYSTEM_PREFIX):
-                raise UsageError(f"{name!r} is reserved: {SYSTEM_PREFIX}* are the engine's own")
+                raise UsageError(
+                    f"{name!r} is reserved: {SYSTEM_PREFIX}* names belong to the engine"
+                )
             if name in names:
-                raise UsageError(f"there are two operations {operation.id!r}")
+                raise UsageError(f"the operation {operation.id!r} is defined twice")
             names.add(name)
 
     @property
     def source(self) -> str:
-        """What its tools tell of where they come from."""
+        """The `source` of its tools."""
         return f"plugin:{self.id}"
 
     def operation(self, operation_id: str) -> Operation | None:
         return next((one for one in self.operations if one.id == operation_id), None)
 
     def tool_name(self, operation: Operation) -> str:
-        """What the operation is called as a tool, and by allowlists and denylists."""
+        """Return the name of the operation as a tool, also for allowlists and denylists."""
         return f"{self.id}_{operation.id}".replace("-", "_")
 
 
 class PluginSource(Protocol):
-    """Some plugins, such as those of a folder."""
+    """A set of plugins, such as those in a folder."""
 
     async def plugins(self) -> Mapping[str, Plugin]:
-        """By id; the same object as long as nothing changed."""
+        """Return the plugins by id; the same object until something changes."""
         ...
 
     def problems(self) -> Sequence[LoadProblem]:
-        """What did not load, by file and reason."""
+        """Return load errors."""
         ...
 
 
 def _check_id(kind: str, text: str) -> None:
     if _ID.fullmatch(text) is None:
         raise UsageError(
-            f"{text!r} is not the id of {'an' if kind == 'operation' else 'a'} {kind}:"
-            " small letters, digits and single hyphens are, beginning with a letter"
+            f"invalid {kind} id {text!r}: use lowercase letters, digits and single hyphens,"
+            " starting with a letter"
         )

@@ -1,4 +1,4 @@
-"""The plugins of a project: `plugins/*.py`, loaded again when they change."""
+"""The plugins of a project: `plugins/*.py`, reloaded when they change."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -31,18 +31,18 @@ class ProjectPlugins:
     def _plugins_in(self, module: ModuleType, declared: Sequence[Declared]) -> Mapping[str, Plugin]:
         file = str(module.__file__)
         for one in declared:
-            message = "only plugins are defined here; tools, hooks, prompts and agents have their"
-            raise DefinitionError(f"{message} own folders", file=file, line=one.line)
+            message = "only plugins can be defined here; move tools, hooks, prompts and agents to"
+            raise DefinitionError(f"{message} their own folders", file=file, line=one.line)
         shown = self._folder.shown(Path(file))
         found = {id(value): value for value in vars(module).values() if isinstance(value, Plugin)}
         plugins: dict[str, Plugin] = {}
         for plugin in found.values():
             if plugin.id in plugins:
-                message = f"there are two plugins {plugin.id!r}"
+                message = f"the plugin {plugin.id!r} is defined twice"
                 raise DefinitionError(message, file=file, line=plugin.line)
             plugins[plugin.id] = replace(plugin, file=shown)
         if not plugins:
-            raise DefinitionError("it defines no plugin: call define_plugin", file=file)
+            raise DefinitionError("no plugin is defined: call define_plugin", file=file)
         return plugins
 
     def _collect(self) -> None:
@@ -51,7 +51,7 @@ class ProjectPlugins:
         for plugin in (one for file in self._folder.files.values() for one in file.made.values()):
             known = plugins.setdefault(plugin.id, plugin)
             if known is not plugin:
-                message = f"there is a plugin {plugin.id!r} already, in {known.file}"
-                message += "; this one is left out"
+                message = f"the plugin {plugin.id!r} is already defined in {known.file}"
+                message += "; this one is ignored"
                 problems.append(LoadProblem(file=plugin.file, line=plugin.line, message=message))
         self._plugins, self._problems = plugins, problems

@@ -1,6 +1,6 @@
-"""The command line of a plugin's skill: calls back, from a sandbox, for the agent that runs it.
+"""The command of a plugin's skill: calls the server from a sandbox, on behalf of the agent.
 
-It needs the standard library alone: a copy of this file runs where Retinue is not.
+Uses only the standard library: a copy of this file runs in sandboxes without Retinue.
 """
 
 import argparse
@@ -30,7 +30,7 @@ _TIMEOUT_SECONDS = 600
 
 
 class _Connection(http.client.HTTPConnection):
-    """HTTP over a socket in the file system."""
+    """HTTP over a Unix socket."""
 
     def __init__(self, path: str) -> None:
         super().__init__("localhost", timeout=_TIMEOUT_SECONDS)
@@ -43,7 +43,7 @@ class _Connection(http.client.HTTPConnection):
 
 
 def main(described: Path, arguments: Sequence[str]) -> int:
-    """Run one command of the plugin that the file describes."""
+    """Run one command of the plugin that a file describes."""
     plugin = json.loads(described.read_text("utf-8"))
     parser = parser_of(
         f"{plugin['id']}-cli", plugin["description"], plugin["operations"], shared=_share
@@ -54,11 +54,11 @@ def main(described: Path, arguments: Sequence[str]) -> int:
         return _fail(USAGE, f"{error}; see --help")
     place, token = os.environ.get(SOCKET_VARIABLE), os.environ.get(TOKEN_VARIABLE)
     if not place or not token:
-        return _fail(NOT_SET_UP, "this runs only in the shell tool of an agent")
+        return _fail(NOT_SET_UP, "this command runs only in the shell tool of an agent")
     try:
         status, answer = _call(place, token, plugin["id"], parsed)
     except (OSError, ValueError, http.client.HTTPException) as error:
-        return _fail(FAILED, f"no answer, so whether it took effect is unknown: {error}")
+        return _fail(FAILED, f"no response, so it is unknown whether the call took effect: {error}")
     if status != http.HTTPStatus.OK:
         error = answer.get("error", {})
         code = error.get("code", status)

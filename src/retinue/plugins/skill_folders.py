@@ -1,4 +1,4 @@
-"""A plugin's skill: a folder with SKILL.md and a command line that calls its operations."""
+"""Skill folders of plugins: SKILL.md and a command that calls the plugin's operations."""
 
 import json
 import logging
@@ -18,7 +18,7 @@ from retinue.plugins.port import Operation, Plugin
 logger = logging.getLogger(__name__)
 
 PLACE = "/skills"
-"""Where sandboxes have the folders."""
+"""The path of the folders in sandboxes."""
 
 CLIENT = ".client"
 _MODULES = ("command_line.py", "skill_client.py")
@@ -37,7 +37,7 @@ sys.exit(main(here.parent / sys.argv[1] / "operations.json", sys.argv[2:]))
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PluginSkill:
-    """One of the folders."""
+    """The skill of one plugin."""
 
     id: str
     description: str
@@ -50,12 +50,12 @@ class PluginSkill:
 
     @property
     def command(self) -> str:
-        """The path of the command line in a sandbox."""
+        """The path of the command in a sandbox."""
         return f"{PLACE}/{self.id}/{self.id}-cli"
 
 
 class SkillFolders:
-    """Writes the folders of plugins into a directory that nothing else writes to."""
+    """Writes the folders of plugins to a directory of their own."""
 
     def __init__(self, directory: Path) -> None:
         self.directory = directory
@@ -64,20 +64,20 @@ class SkillFolders:
         self._unwritten: Mapping[str, Plugin] | None = None
 
     def take(self, plugins: Mapping[str, Plugin]) -> None:
-        """From here on the skills are those of these plugins, and no others."""
+        """Replace the skills with those of `plugins`; the folders are written on first use."""
         self.skills = {plugin.id: self._skill(plugin) for plugin in plugins.values()}
         self.revision += 1
         self._unwritten = plugins
 
     def are_written(self) -> bool:
-        """Write the folders if they are not yet; where that fails, there are no skills."""
+        """Write the folders if needed; if that fails, there are no skills."""
         if self._unwritten is not None:
             plugins, self._unwritten = self._unwritten, None
             try:
                 self._write(plugins)
             except OSError as error:
-                self.skills = {}  # agents have the tools instead
-                logger.warning("skills not written", extra={"error": str(error)})
+                self.skills = {}  # agents use the tools instead
+                logger.warning("could not write skill folders", extra={"error": str(error)})
         return bool(self.skills)
 
     def _write(self, plugins: Mapping[str, Plugin]) -> None:
@@ -108,7 +108,7 @@ class SkillFolders:
 
 
 def described(plugin: Plugin) -> Mapping[str, Any]:
-    """What a command line must know of a plugin."""
+    """Return the description of a plugin for its command."""
     return {
         "id": plugin.id,
         "description": plugin.description,
@@ -117,7 +117,7 @@ def described(plugin: Plugin) -> Mapping[str, Any]:
 
 
 def document_of(plugin: Plugin) -> str:
-    """SKILL.md: how the command line is used, command by command."""
+    """Return the text of SKILL.md, which documents each command."""
     description = " ".join(plugin.description.split())[:LONGEST_DESCRIPTION]
     command = f"{PLACE}/{plugin.id}/{plugin.id}-cli"
     lines = [
@@ -128,13 +128,13 @@ def document_of(plugin: Plugin) -> str:
         "",
         f"# {plugin.title}",
         "",
-        "Run it with the shell:",
+        "Run it in the shell:",
         "",
         f"    {command} COMMAND [OPTIONS]",
         "",
-        "It prints the result: text as it is, everything else as JSON; with `--json` always JSON."
-        " `COMMAND --help` tells the options. It exits with 0 when it is done, 2 when the command"
-        " line is wrong, 4 when the operation failed or is not allowed for you, and says why.",
+        "It prints the result: text unchanged, everything else as JSON; with `--json` always JSON."
+        " `COMMAND --help` lists the options. Exit codes: 0 for success, 2 for an invalid command"
+        " line, 4 if the operation failed or is not allowed. Errors are printed with the reason.",
         "",
         "## Commands",
     ]
@@ -144,7 +144,7 @@ def document_of(plugin: Plugin) -> str:
 
 
 def python_binds() -> Sequence[Path]:
-    """What of this Python a sandbox lacks; nothing, when it belongs to the system."""
+    """Return the paths of Python to mount in a sandbox; none if it is the system's Python."""
     program, prefix = Path(_python()), Path(sys.base_prefix)
     if program.is_relative_to("/usr"):
         return ()
@@ -159,7 +159,7 @@ def _section(plugin: Plugin, operation: Operation) -> Sequence[str]:
         lines.append("")
     for option in options:
         needed = ", required" if option.is_required else ""
-        repeated = ", once for each" if option.is_repeated else ""
+        repeated = ", repeatable" if option.is_repeated else ""
         about = f": {option.text}" if option.text else ""
         lines.append(f"- {option.usage}{needed}{repeated}{about}")
     return lines
@@ -179,12 +179,12 @@ def _script(plugin_id: str) -> str:
 
 
 def _python() -> str:
-    """The interpreter itself, not the link of a virtual environment."""
+    """Return the path of the interpreter, not the link in a virtual environment."""
     return os.path.realpath(getattr(sys, "_base_executable", sys.executable))
 
 
 def _remove(path: Path) -> None:
-    """Take away a folder, or whatever else got there."""
+    """Remove a folder or a file."""
     if path.is_dir() and not path.is_symlink():
         shutil.rmtree(path)
     else:
@@ -192,12 +192,12 @@ def _remove(path: Path) -> None:
 
 
 def _replace(path: Path, text: str, *, mode: int = 0o644) -> None:
-    """Put a file in its place at once, unless it is there already."""
+    """Write a file atomically, unless it is up to date."""
     data = text.encode()
     if path.is_file() and path.read_bytes() == data and path.stat().st_mode & 0o777 == mode:
         return
     path.parent.mkdir(parents=True, exist_ok=True)
-    path.parent.chmod(0o755)  # whatever the umask: sandboxes may run as somebody else
+    path.parent.chmod(0o755)  # regardless of the umask: sandboxes may run as another user
     draft = path.with_name(f".{path.name}.new")
     draft.write_bytes(data)
     draft.chmod(mode)

@@ -106,7 +106,7 @@ async def test_notes_and_views_open_too_in_the_window_and_panel_that_are_named(d
             await left.tell((event["show"], "offered"))
             told = await call
             assert told["state"] == "offered"
-            assert "asks first" in told["message"]
+            assert "asks before it opens it" in told["message"]
 
 
 async def test_a_window_that_comes_back_without_having_answered_is_asked_again(door: Door) -> None:

@@ -340,7 +340,7 @@ async def test_no_more_than_so_many_requests_wait_for_one_agent(
         ("@write:/tmp/../etc", "contains '..'"),
         ("@read:/tmp/a\x1b[2J", "control or invisible"),
         ("@read:/tmp/\u202egnp", "control or invisible"),
-        ("@read:/" + "a" * 5000, "more than 4096"),
+        ("@read:/" + "a" * 5000, "longer than 4096"),
         ("@read:/", "cannot be granted"),
         ("@write:/proc/self", "cannot be granted"),
         ("@read:/no/such/place", "nothing at"),

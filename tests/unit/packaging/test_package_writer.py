@@ -181,7 +181,7 @@ async def test_peers_come_along_when_they_are_named(tmp_path: Path) -> None:
 
 async def test_a_script_outside_of_the_project_is_refused(tmp_path: Path) -> None:
     (tmp_path / "secret.json").write_text("[]")
-    with pytest.raises(UsageError, match="outside of the project"):
+    with pytest.raises(UsageError, match="outside the project"):
         await packed(
             tmp_path / "project",
             "one",
@@ -194,4 +194,4 @@ async def test_folders_of_this_machine_are_told(tmp_path: Path) -> None:
         tmp_path, "one", agents__one_dot_toml=f'systemPrompt = "{tmp_path}"\ntoolAllowlist = []'
     )
 
-    assert made.warnings == ("agents/one.toml: names a folder of this machine",)
+    assert made.warnings == ("agents/one.toml: contains a path of this machine",)

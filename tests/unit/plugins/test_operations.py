@@ -118,11 +118,11 @@ async def test_methods_are_operations_of_their_own_object(tmp_path: Path) -> Non
 
 def test_a_wrong_declaration_is_told_by_file_and_line() -> None:
     for plugin_id, operations, said in (
-        ("Shelf", [find], "'Shelf' is not the id of a plugin"),
+        ("Shelf", [find], "invalid plugin id 'Shelf'"),
         ("s" * 61, [find], "too long"),
-        ("shelf", [find, find], "two operations 'find'"),
+        ("shelf", [find, find], "'find' is defined twice"),
         ("system", [find], "'system_find' is reserved"),
-        ("shelf", cast("Any", [find.function]), "'find' is no operation: it lacks @operation"),
+        ("shelf", cast("Any", [find.function]), "'find' is not an operation: add @operation"),
     ):
         with pytest.raises(DefinitionError, match=said) as raised:
             define_plugin(id=plugin_id, operations=operations)
@@ -144,7 +144,7 @@ async def test_of_two_plugins_with_one_id_the_first_stands_and_the_second_is_tol
     second = define_plugin(id="shelf", operations=[put_back])
     both = Plugins(BuiltinPlugins(first), BuiltinPlugins(second))
     assert (await both.plugins())["shelf"] is first
-    assert "there is a plugin 'shelf' already" in str(both.problems()[0])
+    assert "the plugin 'shelf' already exists" in str(both.problems()[0])
     assert await both.plugins() is await both.plugins()
 
 
@@ -153,6 +153,6 @@ async def test_of_two_plugins_whose_tools_have_one_name_the_first_stands() -> No
     first = define_plugin(id="book", operations=[find_in_shelf])
     both = Plugins(BuiltinPlugins(first), BuiltinPlugins(SHELF))
     assert await both.plugins() == {"book": first}
-    assert "there is a tool 'book_shelf_find' already, of the plugin 'book'" in str(
+    assert "the tool 'book_shelf_find' already exists in the plugin 'book'" in str(
         both.problems()[0]
     )

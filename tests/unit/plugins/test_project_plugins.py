@@ -79,8 +79,8 @@ async def test_a_file_makes_a_plugin_and_an_edit_another(folder: Folder) -> None
         ("import nothing_like_this\n", 1, "nothing_like_this"),
         ("\n\ndef broken(:\n", 3, "invalid syntax"),
         (GOOD.replace("text: str", "text: object()"), 3, "no JSON schema"),
-        (GOOD.replace('"echo"', '"Echo!"'), 7, "is not the id of a plugin"),
-        ("x = 1\n", None, "it defines no plugin"),
+        (GOOD.replace('"echo"', '"Echo!"'), 7, "invalid plugin id"),
+        ("x = 1\n", None, "no plugin is defined"),
         ("from retinue import define_tool\ndefine_tool(execute=print)\n", 2, "only plugins"),
     ],
 )
@@ -162,7 +162,9 @@ async def test_of_two_plugins_with_one_id_the_second_is_told(folder: Folder) -> 
     folder.write("b.py", GOOD.replace("one", "two"))
     assert await folder.said() == "one"
     [problem] = folder.problems()
-    assert problem.startswith("plugins/b.py:7: there is a plugin 'echo' already, in plugins/a.py")
+    assert problem.startswith(
+        "plugins/b.py:7: the plugin 'echo' is already defined in plugins/a.py"
+    )
 
 
 async def test_the_plugin_of_the_documentation_works(folder: Folder) -> None:

@@ -53,29 +53,29 @@ class WindowOpener:
         self._came = asyncio.Event()
         windows.listen(self._heard)
 
-    async def open(self, ctx: OperationContext, wish: ShowRequest) -> Opened:
+    async def open(self, ctx: OperationContext, request: ShowRequest) -> Opened:
         show = _id_of(ctx)
         if show not in self._requests:
-            window_id = await self._awaited(ctx, wish)
+            window_id = await self._awaited(ctx, request)
             if show not in self._requests:
-                self._ask(ctx, wish, show, window_id)
-        request = self._requests[show]
+                self._ask(ctx, request, show, window_id)
+        pending = self._requests[show]
         try:
             async with asyncio.timeout(self._patience):
-                await request.answered.wait()
+                await pending.answered.wait()
         except TimeoutError:
             pass
-        return Opened(window_id=request.event.window_id, how=request.how or "asked")
+        return Opened(window_id=pending.event.window_id, how=pending.how or "asked")
 
-    def _ask(self, ctx: OperationContext, wish: ShowRequest, show: str, window_id: str) -> None:
+    def _ask(self, ctx: OperationContext, request: ShowRequest, show: str, window_id: str) -> None:
         now = self._windows.clock.monotonic()
         event = ShowEvent(
             show=show,
             window_id=window_id,
-            kind=wish.kind,
-            id=wish.id,
-            name=wish.name,
-            panel_id=wish.panel_id,
+            kind=request.kind,
+            id=request.id,
+            name=request.name,
+            panel_id=request.panel_id,
             by=ctx.agent_id,
         )
         self._requests[show] = _Request(
@@ -109,7 +109,7 @@ class WindowOpener:
 
     # -- which window
 
-    async def _awaited(self, ctx: OperationContext, wish: ShowRequest) -> str:
+    async def _awaited(self, ctx: OperationContext, request: ShowRequest) -> str:
         """Choose a window; right after a crash, wait for those that were open to come back."""
         family = await self._family(ctx.owner, ctx.agent_id)
         while True:
@@ -118,7 +118,7 @@ class WindowOpener:
             seconds = self._windows.seconds_to_come_back()
             is_there = _talking(known, family) is not None if family else bool(known)
             if seconds <= 0 or is_there:
-                return _chosen(known, wish, family)
+                return _chosen(known, request, family)
             try:
                 async with asyncio.timeout(seconds):
                     await came.wait()
@@ -133,18 +133,18 @@ class WindowOpener:
         return [agent_id, *(one.id for one in await ancestors_of(self._store, agent))]
 
 
-def _chosen(known: Mapping[str, Inventory], wish: ShowRequest, family: Sequence[AgentId]) -> str:
+def _chosen(known: Mapping[str, Inventory], request: ShowRequest, family: Sequence[AgentId]) -> str:
     """The window that is named, else the one with the conversation, else the last used one."""
     if not known:
         raise NotFoundError(HEADLESS)
-    if wish.window_id is not None:
-        if wish.window_id not in known:
+    if request.window_id is not None:
+        if request.window_id not in known:
             there = ", ".join(map(name_line, known))
-            named = name_line(wish.window_id)
+            named = name_line(request.window_id)
             raise NotFoundError(f"window_not_found: there is no window {named}; open are {there}")
-        known = {wish.window_id: known[wish.window_id]}
-    if wish.panel_id is not None:
-        known = _with_panel(known, wish.panel_id)
+        known = {request.window_id: known[request.window_id]}
+    if request.panel_id is not None:
+        known = _with_panel(known, request.panel_id)
     return _talking(known, family) or next(iter(known))
 
 

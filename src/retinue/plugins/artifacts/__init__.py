@@ -1,1 +1,1 @@
-"""Lists, notes and views: what owners and their agents keep and look through."""
+"""The built-in plugins for lists, notes and views."""

@@ -1,4 +1,4 @@
-"""Lists, notes and views as the built-in plugins that they are."""
+"""Creates the built-in plugins for lists, notes and views."""
 
 from collections.abc import Sequence
 from zoneinfo import ZoneInfo
@@ -18,26 +18,29 @@ from retinue.stores.artifact_port import ArtifactStore
 def artifact_plugins(
     store: ArtifactStore, zone: ZoneInfo, opener: Opener | None = None
 ) -> Sequence[Plugin]:
-    """Make them over a store; days are those of the time zone, windows those of the opener."""
-    desk = ArtifactRepository(store, zone)
+    """Create the plugins; `zone` determines the date of days such as `today`."""
+    repository = ArtifactRepository(store, zone)
     windows = opener or NoWindows()
     return (
         define_plugin(
             id="lists",
             title="Lists",
-            description="Lists with items: things to do, to buy, to read, and fields of their own.",
-            operations=[*operations_of(Lists(desk, windows)), *operations_of(Items(desk))],
+            description="Lists of items (to-dos, shopping, reading) with custom fields.",
+            operations=[
+                *operations_of(Lists(repository, windows)),
+                *operations_of(Items(repository)),
+            ],
         ),
         define_plugin(
             id="notes",
             title="Notes",
             description="Notes in Markdown that can be searched, appended to and edited.",
-            operations=operations_of(Notes(desk, windows)),
+            operations=operations_of(Notes(repository, windows)),
         ),
         define_plugin(
             id="views",
             title="Views",
             description="Saved queries over the items of all lists and the notes.",
-            operations=operations_of(Views(desk, windows)),
+            operations=operations_of(Views(repository, windows)),
         ),
     )

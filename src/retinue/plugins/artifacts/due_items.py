@@ -1,4 +1,4 @@
-"""What a schedule that watches a list sees: its open items, and which of them are due."""
+"""The content of a watched list: its open items, with those that are due marked."""
 
 from datetime import datetime
 
@@ -10,17 +10,17 @@ from retinue.plugins.artifacts.repository import ArtifactRepository
 
 
 class DueLists:
-    """Tells a list in lines, so that a difference of them is what changed or became due."""
+    """Formats a list as lines, so that a diff shows what changed or became due."""
 
-    def __init__(self, desk: ArtifactRepository, clock: Clock) -> None:
-        self._desk = desk
+    def __init__(self, repository: ArtifactRepository, clock: Clock) -> None:
+        self._repository = repository
         self._clock = clock
 
     async def due(self, owner: OwnerId, name: str) -> str:
-        """Tell the open items of a list in order, one a line. Raises `NotFoundError`."""
-        found = await self._desk.list(owner, name)
-        present = self._desk.present_at(self._clock.now())
-        items = [one.artifact for one in await self._desk.store.items(owner, found.one.id)]
+        """Return the open items of a list in order, one per line. Raises `NotFoundError`."""
+        found = await self._repository.list(owner, name)
+        present = self._repository.present_at(self._clock.now())
+        items = [one.artifact for one in await self._repository.store.items(owner, found.one.id)]
         return "\n".join(
             _line(item, found.one, present)
             for item in items
@@ -35,8 +35,8 @@ def _line(item: ListItem, of: ItemList, present: Present) -> str:
     ]
     tags = [f"#{tag}" for tag in item.tags]
     rest = " ".join((item.url, item.notes)).split()
-    said = "; ".join(part for part in (*values, " ".join(tags), " ".join(rest)) if part)
-    return f"- {item.title}{' [due]' if is_due else ''}{f' ({said})' if said else ''}"
+    details = "; ".join(part for part in (*values, " ".join(tags), " ".join(rest)) if part)
+    return f"- {item.title}{' [due]' if is_due else ''}{f' ({details})' if details else ''}"
 
 
 def _is_due(item: ListItem, field: CustomField, present: Present) -> bool:

@@ -1,4 +1,4 @@
-"""The plugin `lists`: the items of lists."""
+"""The operations of the `lists` plugin on items."""
 
 from collections.abc import Sequence
 from datetime import datetime
@@ -30,54 +30,54 @@ from retinue.stores.artifact_port import Put, Search
 class Items:
     """Operations on the items of lists."""
 
-    def __init__(self, desk: ArtifactRepository) -> None:
-        self._desk = desk
+    def __init__(self, repository: ArtifactRepository) -> None:
+        self._repository = repository
 
     @operation(effect="pure", capabilities=READ)
     async def items_list(
         self, ctx: OperationContext, list: str, query: str = "", limit: int = 50, offset: int = 0
     ) -> dict[str, Any]:
-        """Show the items of a list in their order, or those that a query finds.
+        """Show the items of a list in order, or those that match a query.
 
         Args:
-            list: Its id or its name.
+            list: The id or name of the list.
             query: Words, or conditions such as: tag = urgent AND NOT completed = true ORDER BY due
-            limit: How many to show.
-            offset: How many to leave out at the beginning.
+            limit: Maximum number of results.
+            offset: Number of results to skip.
         """
-        found = await self._desk.list(ctx.owner, list)
-        stored = await self._desk.store.items(ctx.owner, found.one.id)
-        present = self._desk.present(ctx)
-        part, told = await answered(query, stored, found.one, present, limit=limit, offset=offset)
-        return {"list": found.one.id, "items": part} | told
+        found = await self._repository.list(ctx.owner, list)
+        stored = await self._repository.store.items(ctx.owner, found.one.id)
+        present = self._repository.present(ctx)
+        part, info = await answered(query, stored, found.one, present, limit=limit, offset=offset)
+        return {"list": found.one.id, "items": part} | info
 
     @operation(effect="pure", capabilities=READ)
     async def items_search(
         self, ctx: OperationContext, query: str, list: str = "", limit: int = 20
     ) -> dict[str, Any]:
-        """Find items by words in titles, notes, addresses and tags, in all lists or in one.
+        """Search items by words in titles, notes, URLs and tags, in one list or all lists.
 
         Args:
-            query: The words; each must be there, as a whole or as a part.
-            list: Only this list.
-            limit: How many at most.
+            query: Words that must all occur, whole or in part.
+            list: Search only this list.
+            limit: Maximum number of results.
         """
-        list_id = (await self._desk.list(ctx.owner, list)).one.id if list else None
+        list_id = (await self._repository.list(ctx.owner, list)).one.id if list else None
         check_page(limit=limit)
         search = Search(
             owner=ctx.owner, words=query.split(), kinds=["item"], list_id=list_id, limit=limit + 1
         )
-        found = await self._desk.store.search(search)
-        told: dict[str, Any] = {"items": [shown(one) for one in found[:limit]]}
-        return told | ({"more": f"only the first {limit} are shown"} if len(found) > limit else {})
+        found = await self._repository.store.search(search)
+        items: dict[str, Any] = {"items": [shown(one) for one in found[:limit]]}
+        return items | ({"more": f"only the first {limit} are shown"} if len(found) > limit else {})
 
     @operation(effect="pure", capabilities=READ)
     async def item_get(self, ctx: OperationContext, item: str, list: str = "") -> dict[str, Any]:
         """Show one item.
 
         Args:
-            item: Its id or its whole title.
-            list: Its list's id or name; not needed where no other list has an item like it.
+            item: The id or full title of the item.
+            list: The id or name of its list; needed only if the title is ambiguous.
         """
         return {"item": shown((await self._item(ctx.owner, list, item)).stored)}
 
@@ -97,14 +97,14 @@ class Items:
         """Add an item to a list.
 
         Args:
-            list: The list's id or name.
-            title: What the item is.
-            url: An address that belongs to it.
-            notes: More about it.
-            tags: Tags beside those that new items of the list get.
-            fields: Values of the list's own fields, by key.
-            position: Where, from 0; at the end if left out.
-            create_list: Make the list if there is none of that name.
+            list: The id or name of the list.
+            title: The title of the item.
+            url: A URL for the item.
+            notes: Additional notes.
+            tags: Tags in addition to the list's default tags.
+            fields: Values of the list's custom fields, by key.
+            position: The position, starting at 0; default: at the end.
+            create_list: Create the list if it does not exist.
         """
 
         async def plan(now: datetime) -> ArtifactDraft:
@@ -122,7 +122,7 @@ class Items:
             put = Put(artifact=item, list_id=target.id, position=position)
             return ArtifactDraft(puts=[put, *new])
 
-        return outcome(await self._desk.change(ctx, "lists", "lists_item_add", plan))
+        return outcome(await self._repository.change(ctx, "lists", "lists_item_add", plan))
 
     @operation(effect="keyed", capabilities=WRITE)
     async def item_update(  # noqa: PLR0913  (its parameters are the schema)
@@ -138,23 +138,23 @@ class Items:
         completed: bool | None = None,
         position: int | None = None,
     ) -> dict[str, Any]:
-        """Change an item, or mark it as completed; what is left out stays as it is.
+        """Change an item, or mark it as completed; omitted values stay unchanged.
 
         Args:
-            item: Its id or its whole title.
-            list: Its list's id or name; not needed where no other list has an item like it.
-            title: A new title.
-            url: A new address; an empty text takes it away.
-            notes: New notes; an empty text takes them away.
-            tags: All of its tags from now on.
-            fields: Values of the list's own fields; null takes one away, others stay.
-            completed: Whether it is done.
-            position: Where to put it, from 0.
+            item: The id or full title of the item.
+            list: The id or name of its list; needed only if the title is ambiguous.
+            title: The new title.
+            url: The new URL; empty to remove it.
+            notes: The new notes; empty to remove them.
+            tags: The new tags; they replace all existing tags.
+            fields: New values of custom fields; null removes a value, others stay unchanged.
+            completed: Whether the item is completed.
+            position: The new position, starting at 0.
         """
 
         async def plan(now: datetime) -> ArtifactDraft:
             found = await self._item(ctx.owner, list, item)
-            target = await self._desk.list(ctx.owner, found.stored.list_id or "")
+            target = await self._repository.list(ctx.owner, found.stored.list_id or "")
             one = found.one
             done_at = one.completed_at
             if completed is not None:
@@ -171,36 +171,36 @@ class Items:
             )
             return ArtifactDraft(puts=[found.put(new, position=position)])
 
-        return outcome(await self._desk.change(ctx, "lists", "lists_item_update", plan))
+        return outcome(await self._repository.change(ctx, "lists", "lists_item_update", plan))
 
     @operation(effect="keyed", capabilities=WRITE)
     async def item_remove(self, ctx: OperationContext, item: str, list: str = "") -> dict[str, Any]:
-        """Remove an item; lists_undo brings it back.
+        """Remove an item; lists_undo restores it.
 
         Args:
-            item: Its id or its whole title.
-            list: Its list's id or name; not needed where no other list has an item like it.
+            item: The id or full title of the item.
+            list: The id or name of its list; needed only if the title is ambiguous.
         """
 
         async def plan(_: datetime) -> ArtifactDraft:
             return ArtifactDraft(removals=[(await self._item(ctx.owner, list, item)).removal])
 
-        return outcome(await self._desk.change(ctx, "lists", "lists_item_remove", plan))
+        return outcome(await self._repository.change(ctx, "lists", "lists_item_remove", plan))
 
     @operation(effect="keyed", capabilities=WRITE)
     async def item_touch(self, ctx: OperationContext, list: str, item: str) -> dict[str, Any]:
-        """Mark an item as looked through now, without changing it.
+        """Mark an item as reviewed, without changing it.
 
         Args:
-            list: Its list's id or name.
-            item: Its id or its whole title.
+            list: The id or name of its list.
+            item: The id or full title of the item.
         """
 
         async def plan(now: datetime) -> ArtifactDraft:
             found = await self._item(ctx.owner, list, item)
             return ArtifactDraft(puts=[found.put(replace(found.one, touched_at=now))])
 
-        return outcome(await self._desk.change(ctx, "lists", "lists_item_touch", plan))
+        return outcome(await self._repository.change(ctx, "lists", "lists_item_touch", plan))
 
     @operation(effect="keyed", capabilities=WRITE)
     async def item_tag(
@@ -211,13 +211,13 @@ class Items:
         add: list[str] | None = None,
         remove: list[str] | None = None,
     ) -> dict[str, Any]:
-        """Add tags to an item, or take some away.
+        """Add tags to an item, or remove tags.
 
         Args:
-            list: Its list's id or name.
-            item: Its id or its whole title.
+            list: The id or name of its list.
+            item: The id or full title of the item.
             add: Tags to add.
-            remove: Tags to take away.
+            remove: Tags to remove.
         """
 
         async def plan(now: datetime) -> ArtifactDraft:
@@ -226,7 +226,7 @@ class Items:
             tags = tags_of([*(one for one in found.one.tags if one not in gone), *(add or ())])
             return ArtifactDraft(puts=[found.put(replace(found.one, tags=tags, updated_at=now))])
 
-        return outcome(await self._desk.change(ctx, "lists", "lists_item_tag", plan))
+        return outcome(await self._repository.change(ctx, "lists", "lists_item_tag", plan))
 
     @operation(effect="keyed", capabilities=WRITE)
     async def item_move(
@@ -237,22 +237,22 @@ class Items:
         target_list: str = "",
         position: int | None = None,
     ) -> dict[str, Any]:
-        """Move an item to another place, or to another list.
+        """Move an item to another position or another list.
 
         Args:
-            list: The id or name of the list that it is in.
-            item: Its id or its whole title.
-            target_list: The id or name of the list to move it to; the same one if left out.
-            position: Where, from 0; at the end if left out.
+            list: The id or name of its current list.
+            item: The id or full title of the item.
+            target_list: The id or name of the target list; default: the current list.
+            position: The new position, starting at 0; default: at the end.
         """
 
         async def plan(now: datetime) -> ArtifactDraft:
             found = await self._item(ctx.owner, list, item)
-            target = await self._desk.list(ctx.owner, target_list or list)
+            target = await self._repository.list(ctx.owner, target_list or list)
             new = replace(
                 found.one, custom=fitting(target.one.fields, found.one.custom), updated_at=now
             )
-            length = (await self._desk.store.counts(ctx.owner)).get(target.one.id, 0)
+            length = (await self._repository.store.counts(ctx.owner)).get(target.one.id, 0)
             put = Put(
                 artifact=new,
                 version=found.stored.version,
@@ -261,7 +261,7 @@ class Items:
             )
             return ArtifactDraft(puts=[put])
 
-        return outcome(await self._desk.change(ctx, "lists", "lists_item_move", plan))
+        return outcome(await self._repository.change(ctx, "lists", "lists_item_move", plan))
 
     @operation(effect="keyed", capabilities=WRITE)
     async def item_copy(
@@ -270,14 +270,14 @@ class Items:
         """Copy an item to the end of a list.
 
         Args:
-            list: The id or name of the list that it is in.
-            item: Its id or its whole title.
-            target_list: The id or name of the list that gets the copy.
+            list: The id or name of its current list.
+            item: The id or full title of the item.
+            target_list: The id or name of the target list.
         """
 
         async def plan(now: datetime) -> ArtifactDraft:
             found = await self._item(ctx.owner, list, item)
-            target = await self._desk.list(ctx.owner, target_list)
+            target = await self._repository.list(ctx.owner, target_list)
             copy = replace(
                 found.one,
                 id=ArtifactId(new_id("i")),
@@ -287,21 +287,21 @@ class Items:
             )
             return ArtifactDraft(puts=[Put(artifact=copy, list_id=target.one.id)])
 
-        return outcome(await self._desk.change(ctx, "lists", "lists_item_copy", plan))
+        return outcome(await self._repository.change(ctx, "lists", "lists_item_copy", plan))
 
     async def _item(self, owner: OwnerId, list: str, item: str) -> Found[ListItem]:
         if not list:
-            return await self._desk.item_anywhere(owner, item)
-        found = await self._desk.list(owner, list)
-        return await self._desk.item(owner, found.one.id, item)
+            return await self._repository.item_anywhere(owner, item)
+        found = await self._repository.list(owner, list)
+        return await self._repository.item(owner, found.one.id, item)
 
     async def _target(
         self, owner: OwnerId, name: str, now: datetime, *, create: bool
     ) -> tuple[ItemList, Sequence[Put]]:
         try:
-            return (await self._desk.list(owner, name)).one, ()
+            return (await self._repository.list(owner, name)).one, ()
         except NotFoundError:
             if not create:
                 raise
-            made = await new_list(self._desk, owner, name, now)
-            return made, [Put(artifact=made)]
+            new = await new_list(self._repository, owner, name, now)
+            return new, [Put(artifact=new)]

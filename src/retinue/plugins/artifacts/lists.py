@@ -1,4 +1,4 @@
-"""The plugin `lists`: lists as wholes. Their items are in `items`."""
+"""The operations of the `lists` plugin on whole lists; `items` has those on items."""
 
 from dataclasses import dataclass
 from datetime import datetime
@@ -30,16 +30,14 @@ READ, WRITE = ["lists.read"], ["lists.write"]
 
 @dataclass
 class FieldSpec:
-    """A field of a list's items."""
+    """A custom field of a list's items."""
 
-    label: Annotated[str, Field(description="The name that people see.")]
+    label: Annotated[str, Field(description="The display name.")]
     type: Annotated[FieldType, Field(description="The type of its values.")] = "text"
-    key: Annotated[str, Field(description="The name in queries; made from the label if empty.")] = (
-        ""
-    )
-    options: Annotated[
-        tuple[str, ...], Field(description="The values to choose from, for the type select.")
-    ] = ()
+    key: Annotated[
+        str, Field(description="The name in queries; default: derived from the label.")
+    ] = ""
+    options: Annotated[tuple[str, ...], Field(description="The choices of a select field.")] = ()
 
     def field(self) -> CustomField:
         return field_of(self.label, self.type, self.key, self.options)
@@ -48,36 +46,38 @@ class FieldSpec:
 class Lists:
     """Operations on lists."""
 
-    def __init__(self, desk: ArtifactRepository, opener: Opener) -> None:
-        self._desk = desk
+    def __init__(self, repository: ArtifactRepository, opener: Opener) -> None:
+        self._repository = repository
         self._opener = opener
 
     @operation(id="list", effect="pure", capabilities=READ)
     async def all_lists(
         self, ctx: OperationContext, tags: list[str] | None = None, limit: int = 50, offset: int = 0
     ) -> dict[str, Any]:
-        """List the lists there are, with how many items they have.
+        """List all lists with their item counts.
 
         Args:
-            tags: Only lists with all of these tags.
-            limit: How many to show.
-            offset: How many to leave out at the beginning.
+            tags: Show only lists that have all of these tags.
+            limit: Maximum number of results.
+            offset: Number of results to skip.
         """
         wanted = tags_of(tags or ())
-        part, told = await self._desk.page(ctx.owner, "list", wanted, limit=limit, offset=offset)
-        counts = await self._desk.store.counts(ctx.owner)
+        part, info = await self._repository.page(
+            ctx.owner, "list", wanted, limit=limit, offset=offset
+        )
+        counts = await self._repository.store.counts(ctx.owner)
         lists = [listed(one, counts.get(one.artifact.id, 0)) for one in part]
-        return {"lists": lists} | told
+        return {"lists": lists} | info
 
     @operation(effect="pure", capabilities=READ)
     async def get(self, ctx: OperationContext, list: str) -> dict[str, Any]:
-        """Show a list: its description, tags and fields, and how many items it has.
+        """Show a list: its description, tags, fields and item count.
 
         Args:
-            list: Its id or its name.
+            list: The id or name of the list.
         """
-        found = await self._desk.list(ctx.owner, list)
-        counts = await self._desk.store.counts(ctx.owner)
+        found = await self._repository.list(ctx.owner, list)
+        counts = await self._repository.store.counts(ctx.owner)
         return {"list": listed(found.stored, counts.get(found.one.id, 0))}
 
     @operation(effect="keyed", capabilities=[*READ, SHOWING])
@@ -88,14 +88,14 @@ class Lists:
         panel_id: str | None = None,
         window_id: str | None = None,
     ) -> dict[str, Any]:
-        """Open a list in the person's window, so that they see it.
+        """Open a list in the person's window.
 
         Args:
-            list: Its id or its name.
-            panel_id: In which panel, as panels_list tells it; usually left out.
-            window_id: In which window; the one with this conversation, or the last used one.
+            list: The id or name of the list.
+            panel_id: The panel to use, from panels_list; usually omitted.
+            window_id: The window to use; default: the one with this conversation or last active.
         """
-        found = await self._desk.list(ctx.owner, list)
+        found = await self._repository.list(ctx.owner, list)
         return await open_for(self._opener, ctx, found.one, panel_id, window_id)
 
     @operation(effect="keyed", capabilities=WRITE)
@@ -108,19 +108,19 @@ class Lists:
         default_tags: list[str] | None = None,
         fields: list[FieldSpec] | None = None,
     ) -> dict[str, Any]:
-        """Make a new list.
+        """Create a list.
 
         Args:
-            name: What it is called; no other list may be called the same.
-            description: What it is for.
+            name: A unique name.
+            description: The purpose of the list.
             tags: Tags of the list itself.
-            default_tags: Tags that new items get.
-            fields: Fields that its items have beside title, url, notes and tags.
+            default_tags: Tags that are added to new items.
+            fields: Custom fields of its items, in addition to title, url, notes and tags.
         """
 
         async def plan(now: datetime) -> ArtifactDraft:
             new = replace(
-                await new_list(self._desk, ctx.owner, name, now),
+                await new_list(self._repository, ctx.owner, name, now),
                 description=bounded(description, LONGEST_NOTES, "description"),
                 tags=tags_of(tags or ()),
                 default_tags=tags_of(default_tags or ()),
@@ -128,7 +128,7 @@ class Lists:
             )
             return ArtifactDraft(puts=[Put(artifact=new)])
 
-        return outcome(await self._desk.change(ctx, "lists", "lists_create", plan))
+        return outcome(await self._repository.change(ctx, "lists", "lists_create", plan))
 
     @operation(effect="keyed", capabilities=WRITE)
     async def update(
@@ -141,23 +141,23 @@ class Lists:
         default_tags: list[str] | None = None,
         fields: list[FieldSpec] | None = None,
     ) -> dict[str, Any]:
-        """Change a list; what is left out stays as it is.
+        """Change a list; omitted values stay unchanged.
 
         Args:
-            list: Its id or its name.
-            name: A new name; the id stays.
-            description: A new description.
-            tags: All of its tags from now on.
-            default_tags: All tags that new items get.
-            fields: All fields of its items; values of fields that are not named are kept unseen.
+            list: The id or name of the list.
+            name: The new name; the id stays the same.
+            description: The new description.
+            tags: The new tags; they replace all existing tags.
+            default_tags: The new tags for new items; they replace all existing ones.
+            fields: The new custom fields; values of removed fields are kept, but hidden.
         """
 
         async def plan(now: datetime) -> ArtifactDraft:
-            found = await self._desk.list(ctx.owner, list)
+            found = await self._repository.list(ctx.owner, list)
             one = found.one
             called = one.name if name is None else title_of(name, "name")
             if called != one.name:
-                await self._desk.check_list_name(ctx.owner, called, one.id)
+                await self._repository.check_list_name(ctx.owner, called, one.id)
             new = replace(
                 one,
                 name=called,
@@ -173,45 +173,47 @@ class Lists:
             )
             return ArtifactDraft(puts=[found.put(new)])
 
-        return outcome(await self._desk.change(ctx, "lists", "lists_update", plan))
+        return outcome(await self._repository.change(ctx, "lists", "lists_update", plan))
 
     @operation(effect="keyed", capabilities=WRITE)
     async def delete(self, ctx: OperationContext, list: str) -> dict[str, Any]:
-        """Delete a list with all of its items; lists_undo brings them back.
+        """Delete a list with all of its items; lists_undo restores them.
 
         Args:
-            list: Its id or its name.
+            list: The id or name of the list.
         """
 
         async def plan(_: datetime) -> ArtifactDraft:
-            return ArtifactDraft(removals=[(await self._desk.list(ctx.owner, list)).removal])
+            return ArtifactDraft(removals=[(await self._repository.list(ctx.owner, list)).removal])
 
-        return outcome(await self._desk.change(ctx, "lists", "lists_delete", plan))
+        return outcome(await self._repository.change(ctx, "lists", "lists_delete", plan))
 
     @operation(effect="keyed", capabilities=WRITE)
     async def undo(self, ctx: OperationContext, change: str = "") -> dict[str, Any]:
-        """Take back the last change of any list or item, or a given one; itself a change.
+        """Undo the last change to any list or item, or a specific change.
 
         Args:
-            change: The id of the change, from its result or from lists_history.
+            change: The id of a change, from its result or from lists_history.
         """
-        return await undo(self._desk, ctx, "lists", change)
+        return await undo(self._repository, ctx, "lists", change)
 
     @operation(effect="pure", capabilities=READ)
     async def history(
         self, ctx: OperationContext, list: str = "", limit: int = 20
     ) -> dict[str, Any]:
-        """Tell what was changed in lists, by whom and when, the newest first.
+        """Show the history of changes to lists, newest first.
 
         Args:
-            list: Only this list and its items.
-            limit: How many changes.
+            list: Show only changes to this list and its items.
+            limit: Maximum number of changes.
         """
-        about = (await self._desk.list(ctx.owner, list)).one.id if list else None
-        return await history(self._desk, ctx.owner, "lists", about, limit)
+        about = (await self._repository.list(ctx.owner, list)).one.id if list else None
+        return await history(self._repository, ctx.owner, "lists", about, limit)
 
 
-async def new_list(desk: ArtifactRepository, owner: OwnerId, name: str, now: datetime) -> ItemList:
+async def new_list(
+    repository: ArtifactRepository, owner: OwnerId, name: str, now: datetime
+) -> ItemList:
     called = title_of(name, "name")
-    list_id = await desk.free_list_id(owner, called)
+    list_id = await repository.free_list_id(owner, called)
     return ItemList(id=list_id, name=called, created_at=now, updated_at=now)

@@ -1,4 +1,4 @@
-"""The plugin `notes`: texts in Markdown, with ids, tags, appending and exact edits."""
+"""The operations of the `notes` plugin."""
 
 from datetime import datetime
 from typing import Any
@@ -19,52 +19,54 @@ from retinue.stores.artifact_port import Put, Search
 from retinue.text import clean_text
 
 READ, WRITE = ["notes.read"], ["notes.write"]
-_AROUND = 40  # characters shown on either side of what was found
+_AROUND = 40  # characters shown on both sides of a match
 
 
 class Notes:
     """Operations on notes."""
 
-    def __init__(self, desk: ArtifactRepository, opener: Opener) -> None:
-        self._desk = desk
+    def __init__(self, repository: ArtifactRepository, opener: Opener) -> None:
+        self._repository = repository
         self._opener = opener
 
     @operation(id="list", effect="pure", capabilities=READ)
     async def all_notes(
         self, ctx: OperationContext, tags: list[str] | None = None, limit: int = 50, offset: int = 0
     ) -> dict[str, Any]:
-        """List the notes there are by title, without their texts.
+        """List all notes by title, without their content.
 
         Args:
-            tags: Only notes with all of these tags.
-            limit: How many to show.
-            offset: How many to leave out at the beginning.
+            tags: Show only notes that have all of these tags.
+            limit: Maximum number of results.
+            offset: Number of results to skip.
         """
         wanted = tags_of(tags or ())
-        part, told = await self._desk.page(ctx.owner, "note", wanted, limit=limit, offset=offset)
-        return {"notes": [brief(one) for one in part]} | told
+        part, info = await self._repository.page(
+            ctx.owner, "note", wanted, limit=limit, offset=offset
+        )
+        return {"notes": [brief(one) for one in part]} | info
 
     @operation(effect="pure", capabilities=READ)
     async def read(self, ctx: OperationContext, note: str) -> dict[str, Any]:
         """Read a note.
 
         Args:
-            note: Its id or its title.
+            note: The id or title of the note.
         """
-        return {"note": shown((await self._desk.note(ctx.owner, note)).stored)}
+        return {"note": shown((await self._repository.note(ctx.owner, note)).stored)}
 
     @operation(effect="pure", capabilities=READ)
     async def search(self, ctx: OperationContext, query: str, limit: int = 20) -> dict[str, Any]:
-        """Find notes by words in their titles, texts and tags.
+        """Search notes by words in titles, content and tags.
 
         Args:
-            query: The words; each must be there, as a whole or as a part.
-            limit: How many at most.
+            query: Words that must all occur, whole or in part.
+            limit: Maximum number of results.
         """
         check_page(limit=limit)
         words = query.split()
         search = Search(owner=ctx.owner, words=words, kinds=["note"], limit=limit + 1)
-        found = await self._desk.store.search(search)
+        found = await self._repository.store.search(search)
         notes = [
             brief(one) | {"found": _excerpt(one.artifact.content, words)}
             for one in found[:limit]
@@ -81,48 +83,48 @@ class Notes:
         panel_id: str | None = None,
         window_id: str | None = None,
     ) -> dict[str, Any]:
-        """Open a note in the person's window, so that they see it.
+        """Open a note in the person's window.
 
         Args:
-            note: Its id or its title.
-            panel_id: In which panel, as panels_list tells it; usually left out.
-            window_id: In which window; the one with this conversation, or the last used one.
+            note: The id or title of the note.
+            panel_id: The panel to use, from panels_list; usually omitted.
+            window_id: The window to use; default: the one with this conversation or last active.
         """
-        found = await self._desk.note(ctx.owner, note)
+        found = await self._repository.note(ctx.owner, note)
         return await open_for(self._opener, ctx, found.one, panel_id, window_id)
 
     @operation(effect="keyed", capabilities=WRITE)
     async def create(
         self, ctx: OperationContext, title: str, content: str = "", tags: list[str] | None = None
     ) -> dict[str, Any]:
-        """Make a new note.
+        """Create a note.
 
         Args:
-            title: What it is called; no other note may be called the same.
-            content: Its text, in Markdown.
-            tags: Its tags.
+            title: A unique title.
+            content: The content in Markdown.
+            tags: Tags of the note.
         """
 
         async def plan(now: datetime) -> ArtifactDraft:
             return ArtifactDraft(puts=[Put(artifact=_new(title, content, tags or [], now))])
 
-        return outcome(await self._desk.change(ctx, "notes", "notes_create", plan))
+        return outcome(await self._repository.change(ctx, "notes", "notes_create", plan))
 
     @operation(effect="keyed", capabilities=WRITE)
     async def write(
         self, ctx: OperationContext, note: str, content: str, tags: list[str] | None = None
     ) -> dict[str, Any]:
-        """Write the whole text of a note anew; one of that title is made if there is none.
+        """Replace the whole content of a note; creates the note if it does not exist.
 
         Args:
-            note: Its id or its title.
-            content: Its text from now on, in Markdown.
-            tags: All of its tags from now on; as they are if left out.
+            note: The id or title of the note.
+            content: The new content in Markdown.
+            tags: The new tags; omit to keep the existing ones.
         """
 
         async def plan(now: datetime) -> ArtifactDraft:
             try:
-                found = await self._desk.note(ctx.owner, note)
+                found = await self._repository.note(ctx.owner, note)
             except NotFoundError:
                 return ArtifactDraft(puts=[Put(artifact=_new(note, content, tags or [], now))])
             new = replace(
@@ -133,43 +135,43 @@ class Notes:
             )
             return ArtifactDraft(puts=[found.put(new)])
 
-        return outcome(await self._desk.change(ctx, "notes", "notes_write", plan))
+        return outcome(await self._repository.change(ctx, "notes", "notes_write", plan))
 
     @operation(effect="keyed", capabilities=WRITE)
     async def append(self, ctx: OperationContext, note: str, content: str) -> dict[str, Any]:
-        """Add to the end of a note, on a line of its own.
+        """Append to a note, starting on a new line.
 
         Args:
-            note: Its id or its title.
-            content: What to add, in Markdown.
+            note: The id or title of the note.
+            content: The Markdown text to add.
         """
 
         async def plan(now: datetime) -> ArtifactDraft:
-            found = await self._desk.note(ctx.owner, note)
+            found = await self._repository.note(ctx.owner, note)
             before = found.one.content
             gap = "\n" if before and not before.endswith("\n") else ""
             text = bounded(before + gap + content, LONGEST_CONTENT, "content")
             return ArtifactDraft(puts=[found.put(replace(found.one, content=text, updated_at=now))])
 
-        return outcome(await self._desk.change(ctx, "notes", "notes_append", plan))
+        return outcome(await self._repository.change(ctx, "notes", "notes_append", plan))
 
     @operation(effect="keyed", capabilities=WRITE)
     async def edit(self, ctx: OperationContext, note: str, old: str, new: str) -> dict[str, Any]:
-        """Replace a part of a note that occurs in it exactly once.
+        """Replace a text in a note that occurs exactly once.
 
         Args:
-            note: Its id or its title.
-            old: The part, letter by letter, with enough around it that it is the only one.
-            new: What stands there from now on; empty takes the part away.
+            note: The id or title of the note.
+            old: The exact text to replace, with enough context to be unique.
+            new: The replacement; empty to delete the text.
         """
 
         async def plan(now: datetime) -> ArtifactDraft:
-            found = await self._desk.note(ctx.owner, note)
+            found = await self._repository.note(ctx.owner, note)
             count = _occurrences(found.one.content, old)
             if count != 1:
                 raise UsageError(
-                    f"`old` occurs {count} times in the note, not once: "
-                    + ("give more of what is around it" if count else "read the note and copy it"),
+                    f"`old` must occur exactly once in the note, but occurs {count} times: "
+                    + ("include more context" if count else "read the note and copy the text"),
                     details={"field": "old", "count": count},
                 )
             text = found.one.content.replace(old, clean_text(new))
@@ -178,7 +180,7 @@ class Notes:
             )
             return ArtifactDraft(puts=[found.put(changed)])
 
-        return outcome(await self._desk.change(ctx, "notes", "notes_edit", plan))
+        return outcome(await self._repository.change(ctx, "notes", "notes_edit", plan))
 
     @operation(effect="keyed", capabilities=WRITE)
     async def update(
@@ -189,17 +191,17 @@ class Notes:
         add_tags: list[str] | None = None,
         remove_tags: list[str] | None = None,
     ) -> dict[str, Any]:
-        """Rename a note, add tags to it, or take some away.
+        """Rename a note, or add and remove tags.
 
         Args:
-            note: Its id or its title.
-            title: A new title; the id stays.
+            note: The id or title of the note.
+            title: The new title; the id stays the same.
             add_tags: Tags to add.
-            remove_tags: Tags to take away.
+            remove_tags: Tags to remove.
         """
 
         async def plan(now: datetime) -> ArtifactDraft:
-            found = await self._desk.note(ctx.owner, note)
+            found = await self._repository.note(ctx.owner, note)
             gone = set(tags_of(remove_tags or ()))
             tags = [*(one for one in found.one.tags if one not in gone), *(add_tags or ())]
             new = replace(
@@ -210,42 +212,42 @@ class Notes:
             )
             return ArtifactDraft(puts=[found.put(new)])
 
-        return outcome(await self._desk.change(ctx, "notes", "notes_update", plan))
+        return outcome(await self._repository.change(ctx, "notes", "notes_update", plan))
 
     @operation(effect="keyed", capabilities=WRITE)
     async def delete(self, ctx: OperationContext, note: str) -> dict[str, Any]:
-        """Delete a note; notes_undo brings it back.
+        """Delete a note; notes_undo restores it.
 
         Args:
-            note: Its id or its title.
+            note: The id or title of the note.
         """
 
         async def plan(_: datetime) -> ArtifactDraft:
-            return ArtifactDraft(removals=[(await self._desk.note(ctx.owner, note)).removal])
+            return ArtifactDraft(removals=[(await self._repository.note(ctx.owner, note)).removal])
 
-        return outcome(await self._desk.change(ctx, "notes", "notes_delete", plan))
+        return outcome(await self._repository.change(ctx, "notes", "notes_delete", plan))
 
     @operation(effect="keyed", capabilities=WRITE)
     async def undo(self, ctx: OperationContext, change: str = "") -> dict[str, Any]:
-        """Take back the last change of any note, or a given one; itself a change.
+        """Undo the last change to any note, or a specific change.
 
         Args:
-            change: The id of the change, from its result or from notes_history.
+            change: The id of a change, from its result or from notes_history.
         """
-        return await undo(self._desk, ctx, "notes", change)
+        return await undo(self._repository, ctx, "notes", change)
 
     @operation(effect="pure", capabilities=READ)
     async def history(
         self, ctx: OperationContext, note: str = "", limit: int = 20
     ) -> dict[str, Any]:
-        """Tell what was changed in notes, by whom and when, the newest first.
+        """Show the history of changes to notes, newest first.
 
         Args:
-            note: Only this note.
-            limit: How many changes.
+            note: Show only changes to this note.
+            limit: Maximum number of changes.
         """
-        about = (await self._desk.note(ctx.owner, note)).one.id if note else None
-        return await history(self._desk, ctx.owner, "notes", about, limit)
+        about = (await self._repository.note(ctx.owner, note)).one.id if note else None
+        return await history(self._repository, ctx.owner, "notes", about, limit)
 
 
 def _new(title: str, content: str, tags: list[str], now: datetime) -> Note:
@@ -260,7 +262,7 @@ def _new(title: str, content: str, tags: list[str], now: datetime) -> Note:
 
 
 def _occurrences(text: str, part: str) -> int:
-    """Count the places where a part begins, also those that overlap."""
+    """Count the occurrences, including overlapping ones."""
     count, at = 0, text.find(part) if part else -1
     while at >= 0:
         count, at = count + 1, text.find(part, at + 1)
@@ -268,9 +270,9 @@ def _occurrences(text: str, part: str) -> int:
 
 
 def _excerpt(content: str, words: list[str]) -> str:
-    """Give a little of the text around the first word that is in it."""
+    """Return the text around the first word that occurs."""
     plain = folded(content)
-    if len(plain) != len(content):  # letters were taken apart: places are not the same
+    if len(plain) != len(content):  # positions differ, since characters were decomposed
         plain = content.lower()
     for word in map(folded, words):
         at = plain.find(word)

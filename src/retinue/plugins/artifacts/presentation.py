@@ -1,4 +1,4 @@
-"""Artifacts and changes as operations give them back."""
+"""Converts artifacts and changes to the results of operations."""
 
 from collections.abc import Sequence
 from datetime import date, datetime, time
@@ -12,12 +12,12 @@ from retinue.plugins.artifacts.query.fields import QueryField, Row
 from retinue.stores.artifact_port import ArtifactChange, Edit, StoredArtifact
 
 MOST_SHOWN = 200
-_UNTOLD = {"version", "createdAt", "updatedAt", "completedAt", "touchedAt"}
-_LONGEST = 200  # of a text in a difference
+_OMITTED = {"version", "createdAt", "updatedAt", "completedAt", "touchedAt"}
+_LONGEST = 200  # characters of a value in the history
 
 
 def shown(stored: StoredArtifact) -> dict[str, Any]:
-    """Give an artifact whole."""
+    """Return a complete artifact."""
     one: dict[str, Any] = msgspec.to_builtins(stored.artifact)
     del one["kind"]
     one["version"] = stored.version
@@ -33,7 +33,7 @@ def shown(stored: StoredArtifact) -> dict[str, Any]:
 
 
 def brief(stored: StoredArtifact) -> dict[str, Any]:
-    """Give an artifact without its long texts."""
+    """Return an artifact without the content of notes."""
     one = shown(stored)
     match stored.artifact:
         case Note(content=content):
@@ -45,7 +45,7 @@ def brief(stored: StoredArtifact) -> dict[str, Any]:
 
 
 def shown_row(row: Row, stored: StoredArtifact, show: Sequence[QueryField]) -> dict[str, Any]:
-    """Give a row of an answer: what the query shows, or all of it."""
+    """Return a result row with the fields that the query shows, or all of them."""
     kind = kind_of(row.of)
     if not show:
         return {"kind": kind} | brief(stored)
@@ -56,34 +56,37 @@ def shown_row(row: Row, stored: StoredArtifact, show: Sequence[QueryField]) -> d
 def page(
     rows: Sequence[Any], *, limit: int, offset: int = 0
 ) -> tuple[Sequence[Any], dict[str, Any]]:
-    """Cut a page out, and say what is not on it."""
+    """Return a page and information about the rest."""
     check_page(limit=limit, offset=offset)
     part = rows[offset : offset + limit]
-    return part, page_told(len(part), len(rows), offset)
+    return part, page_info(len(part), len(rows), offset)
 
 
 def check_page(*, limit: int, offset: int = 0) -> None:
     if not 1 <= limit <= MOST_SHOWN or offset < 0:
-        raise UsageError(f"limit must be from 1 to {MOST_SHOWN}, and offset not below 0")
+        raise UsageError(f"limit must be between 1 and {MOST_SHOWN}, and offset at least 0")
 
 
-def page_told(shown: int, total: int, offset: int) -> dict[str, Any]:
-    """Say how many there are, and where the next page begins."""
-    told: dict[str, Any] = {"total": total}
+def page_info(shown: int, total: int, offset: int) -> dict[str, Any]:
+    """Return the total and the offset of the next page."""
+    info: dict[str, Any] = {"total": total}
     left = total - offset - shown
     if left > 0:
-        told["more"] = f"{left} more; go on with offset {offset + shown}"
-    return told
+        info["more"] = f"{left} more; continue with offset {offset + shown}"
+    return info
 
 
 def outcome(change: ArtifactChange) -> dict[str, Any]:
-    """Tell what a change did, the same for its first try and for every repeat."""
+    """Return the result of a change; a repeated call returns the same."""
     edit = change.main
     what = kind_of(edit.one.artifact)
-    told: dict[str, Any] = {what: brief(edit.one)} if edit.after else {"removed": _named(edit.one)}
+    if edit.after:
+        result: dict[str, Any] = {what: brief(edit.one)}
+    else:
+        result = {"removed": _named(edit.one)}
     if len(change.edits) > 1:
-        told["also"] = len(change.edits) - 1
-    return told | {"change": change.id}
+        result["also"] = len(change.edits) - 1
+    return result | {"change": change.id}
 
 
 def history_line(change: ArtifactChange) -> dict[str, Any]:
@@ -106,10 +109,10 @@ def history_line(change: ArtifactChange) -> dict[str, Any]:
 
 
 def _differences(edit: Edit) -> Sequence[dict[str, Any]]:
-    """Tell which fields an edit changed; of a note's text only how long it was and is."""
+    """Return the fields that an edit changed; for the content of notes, only the length."""
     if edit.before is None or edit.after is None:
         return ()
-    before, after = _told(edit.before), _told(edit.after)
+    before, after = _field_values(edit.before), _field_values(edit.after)
     return [
         {"field": name, "before": before.get(name), "after": after.get(name)}
         for name in {**before, **after}
@@ -117,11 +120,11 @@ def _differences(edit: Edit) -> Sequence[dict[str, Any]]:
     ]
 
 
-def _told(stored: StoredArtifact) -> dict[str, Any]:
+def _field_values(stored: StoredArtifact) -> dict[str, Any]:
     one = brief(stored)
     if isinstance(stored.artifact, ListItem):
         one = {**one.pop("fields", {}), **one}
-    return {name: _clipped(value) for name, value in one.items() if name not in _UNTOLD}
+    return {name: _clipped(value) for name, value in one.items() if name not in _OMITTED}
 
 
 def _clipped(value: object) -> object:
@@ -139,7 +142,7 @@ def _named(stored: StoredArtifact) -> dict[str, str]:
 
 
 def listed(stored: StoredArtifact, items: int) -> dict[str, Any]:
-    """Give a list with how long it is."""
+    """Return a list with its item count."""
     return shown(stored) | {"items": items}
 
 

@@ -1,4 +1,4 @@
-"""Queries over what owners keep, from the text to the rows that are shown."""
+"""Runs queries over items and notes, from text to result rows."""
 
 import asyncio
 from collections.abc import Sequence
@@ -15,14 +15,14 @@ from retinue.plugins.artifacts.query.prefilter import narrowing_of
 from retinue.plugins.artifacts.repository import ArtifactRepository
 from retinue.stores.artifact_port import StoredArtifact
 
-_MANY = 500  # more rows than that are asked beside everything else that goes on
+_MANY = 500  # above this number of rows, a query runs in a thread
 
 Page = tuple[list[dict[str, Any]], dict[str, Any]]
-"""The rows that are shown, and what is told of those that are not."""
+"""The rows of a page, and information about the rest."""
 
 
 def check_query(query: str, lists: Sequence[ItemList], present: Present) -> str:
-    """Refuse a query that could not be answered now; gives it as it is written best."""
+    """Validate a query and return it in normalized form."""
     parsed = parse(query)
     prepared(parsed, Fields(lists), present)
     return str(parsed)
@@ -37,13 +37,13 @@ async def answered(
     limit: int,
     offset: int,
 ) -> Page:
-    """Give a page of what a query finds among the items of a list. Raises `QueryError`."""
-    answering = prepared(parse(query), Fields([of]), present)
-    return await _page(answering, stored, [of], limit=limit, offset=offset)
+    """Run a query over the items of a list. Raises `QueryError`."""
+    evaluation = prepared(parse(query), Fields([of]), present)
+    return await _page(evaluation, stored, [of], limit=limit, offset=offset)
 
 
 async def answered_everywhere(
-    desk: ArtifactRepository,
+    repository: ArtifactRepository,
     owner: OwnerId,
     query: str,
     present: Present,
@@ -51,16 +51,16 @@ async def answered_everywhere(
     limit: int,
     offset: int,
 ) -> Page:
-    """Ask all items and notes of an owner; those that cannot be meant are not read."""
-    lists = await desk.lists(owner)
+    """Run a query over all items and notes of an owner; the store filters first."""
+    lists = await repository.lists(owner)
     parsed = parse(query)
-    answering = prepared(parsed, Fields(lists), present)
-    stored = await desk.store.narrowed(owner, narrowing_of(parsed, lists))
-    return await _page(answering, stored, lists, limit=limit, offset=offset)
+    evaluation = prepared(parsed, Fields(lists), present)
+    stored = await repository.store.narrowed(owner, narrowing_of(parsed, lists))
+    return await _page(evaluation, stored, lists, limit=limit, offset=offset)
 
 
 async def _page(
-    answering: QueryEvaluation,
+    evaluation: QueryEvaluation,
     stored: Sequence[StoredArtifact],
     lists: Sequence[ItemList],
     *,
@@ -68,16 +68,15 @@ async def _page(
     offset: int,
 ) -> Page:
     def work() -> Page:
-        found = answering.answer(_rows_of(stored, lists))
-        part, told = page(found, limit=limit, offset=offset)
+        found = evaluation.answer(_rows_of(stored, lists))
+        part, info = page(found, limit=limit, offset=offset)
         by_id = {one.artifact.id: one for one in stored}
-        return [shown_row(row, by_id[row.of.id], answering.show) for row in part], told
+        return [shown_row(row, by_id[row.of.id], evaluation.show) for row in part], info
 
     return await asyncio.to_thread(work) if len(stored) > _MANY else work()
 
 
 def _rows_of(stored: Sequence[StoredArtifact], lists: Sequence[ItemList]) -> list[Row]:
-    """Give items and notes as queries see them."""
     known = {one.id: one for one in lists}
     return [
         Row(

@@ -1,4 +1,4 @@
-"""Where operations find artifacts, and change them once whatever is tried again."""
+"""Finds artifacts and applies changes idempotently."""
 
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
@@ -19,7 +19,7 @@ from retinue.agents.artifact import (
 )
 from retinue.errors import ConflictError, NotFoundError, UsageError
 from retinue.ids import OwnerId, new_id
-from retinue.plugins.artifacts.presentation import check_page, page, page_told
+from retinue.plugins.artifacts.presentation import check_page, page, page_info
 from retinue.plugins.artifacts.query.date_values import Present
 from retinue.plugins.artifacts.validation import slug_of
 from retinue.plugins.port import OperationContext
@@ -35,20 +35,20 @@ from retinue.stores.artifact_port import (
 
 _TRIES = 5
 _NAMED = 20
-_ALIKE = 100  # lists whose names make the same id
+_ALIKE = 100  # lists whose names lead to the same id
 
 A = TypeVar("A", bound=Artifact)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Found(Generic[A]):
-    """An artifact that an operation is about."""
+    """An artifact and its stored form."""
 
     one: A
     stored: StoredArtifact
 
     def put(self, artifact: Artifact, *, position: int | None = None) -> Put:
-        """Replace it where it is."""
+        """Return a replacement at the same position, unless another one is given."""
         return Put(
             artifact=artifact,
             version=self.stored.version,
@@ -63,7 +63,7 @@ class Found(Generic[A]):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ArtifactDraft:
-    """What a change will do, as things are now."""
+    """The writes of a change, based on the current state."""
 
     puts: Sequence[Put] = ()
     removals: Sequence[Removal] = ()
@@ -75,7 +75,7 @@ Plan = Callable[[datetime], Awaitable[ArtifactDraft]]
 
 
 class ArtifactRepository:
-    """The artifacts of all owners; every call names one."""
+    """The artifacts of all owners; every call is for one owner."""
 
     def __init__(self, store: ArtifactStore, zone: ZoneInfo) -> None:
         self.store = store
@@ -90,7 +90,7 @@ class ArtifactRepository:
     async def change(
         self, ctx: OperationContext, area: Area, action: str, plan: Plan, *, tries: int = _TRIES
     ) -> ArtifactChange:
-        """Do what the plan says, once for the call's key; planned anew when others were faster."""
+        """Apply a plan once per idempotency key; on a conflicting write, plan again."""
         first = await self.store.repeated(ctx.owner, ctx.idempotency_key)
         if first is not None and first.action == action:
             return first
@@ -129,27 +129,27 @@ class ArtifactRepository:
         return _as(View, await self._find(owner, "view", name))
 
     async def item(self, owner: OwnerId, list_id: ArtifactId, name: str) -> Found[ListItem]:
-        """Find an item of a list by its id or, without case, its title."""
+        """Find an item of a list by its id or its title, ignoring case."""
         stored = await self.store.get(owner, ArtifactId(name))
         if stored is None or stored.list_id != list_id:
             titled = await self.store.named(owner, "item", name, list_id=list_id)
             if len(titled) > 1:
                 ids = ", ".join(one.artifact.id for one in titled)
-                raise UsageError(f"several items are called {name!r}: use one of the ids {ids}")
+                raise UsageError(f"several items are named {name!r}: use one of the ids {ids}")
             if not titled:
                 raise NotFoundError(f"the list {list_id!r} has no item {name!r}")
             stored = titled[0]
         return _as(ListItem, stored)
 
     async def item_anywhere(self, owner: OwnerId, name: str) -> Found[ListItem]:
-        """Find an item of any list; of several, none is meant."""
+        """Find an item in any list. Raises `UsageError` if the title is ambiguous."""
         stored = await self.store.get(owner, ArtifactId(name))
         if stored is not None and stored.list_id is not None:
             return _as(ListItem, stored)
         found = await self.store.named(owner, "item", name)
         if len(found) > 1:
             places = ", ".join(sorted({one.list_id or "" for one in found}))
-            raise UsageError(f"several items are called {name!r}: say which list ({places})")
+            raise UsageError(f"several items are named {name!r}: specify the list ({places})")
         if not found:
             raise NotFoundError(f"no list has an item {name!r}")
         return _as(ListItem, found[0])
@@ -161,17 +161,17 @@ class ArtifactRepository:
     async def page(
         self, owner: OwnerId, kind: ArtifactKind, tags: Sequence[str], *, limit: int, offset: int
     ) -> tuple[Sequence[StoredArtifact], dict[str, Any]]:
-        """Give a page of everything of a kind by name; of what has all of some tags, if any."""
+        """Return a page of artifacts of a kind, sorted by name, that have all of the tags."""
         check_page(limit=limit, offset=offset)
         if not tags:
             part, total = await self.store.page(owner, kind, limit=limit, offset=offset)
-            return part, page_told(len(part), total, offset)
+            return part, page_info(len(part), total, offset)
         stored = await self.store.all(owner, kind)
         fitting = [one for one in stored if {*tags} <= {*one.artifact.tags}]
         return page(fitting, limit=limit, offset=offset)
 
     async def free_list_id(self, owner: OwnerId, name: str) -> ArtifactId:
-        """Give an id for a list of that name; like the name, where it can be."""
+        """Return an unused id for a new list, derived from its name if possible."""
         await self.check_list_name(owner, name)
         slug = slug_of(name)
         for wanted in [slug, *(f"{slug}-{number}" for number in range(2, _ALIKE))] if slug else ():
@@ -182,7 +182,7 @@ class ArtifactRepository:
     async def check_list_name(
         self, owner: OwnerId, name: str, own: ArtifactId | None = None
     ) -> None:
-        """Refuse the id of another list as a name: nobody could tell which one is meant."""
+        """Reject a name that is the id of another list, since lookups would be ambiguous."""
         other = await self.store.get(owner, ArtifactId(folded(name)))
         if other is None or not isinstance(other.artifact, ItemList) or other.artifact.id == own:
             return
@@ -200,10 +200,10 @@ class ArtifactRepository:
             return named[0]
         there = [*(await self.store.names(owner, kind, limit=_NAMED + 1)).values()]
         known = ", ".join(there[:_NAMED]) + (" and more" if len(there) > _NAMED else "") or "none"
-        raise NotFoundError(f"there is no {kind} {name!r}; the {kind}s are: {known}")
+        raise NotFoundError(f"there is no {kind} {name!r}; existing {kind}s: {known}")
 
 
 def _as(kind: type[A], stored: StoredArtifact) -> Found[A]:
     if not isinstance(stored.artifact, kind):
-        raise NotFoundError(f"{stored.artifact.id!r} is something else")
+        raise NotFoundError(f"{stored.artifact.id!r} is a {kind_of(stored.artifact)}")
     return Found(one=stored.artifact, stored=stored)

@@ -1,4 +1,4 @@
-"""Opening a list, a note or a view in a window of its owner, so that the person sees it."""
+"""Opens a list, a note or a view in a window of its owner."""
 
 from dataclasses import dataclass
 from typing import Any, Literal, Protocol
@@ -17,18 +17,18 @@ from retinue.errors import NotFoundError
 from retinue.plugins.port import OperationContext
 
 SHOWING = "panels.write"
-"""What an operation needs, beside reading, to change what a person sees."""
+"""The capability to change what a person's window shows."""
 
-_TOLD = {
-    "opened": "The person's window shows it now.",
-    "offered": "The person is writing there, so their window asks first whether to open it.",
-    "asked": "Their window was asked and has not answered yet.",
+_MESSAGES = {
+    "opened": "The person's window now shows it.",
+    "offered": "The person is typing there, so their window asks before it opens it.",
+    "asked": "The request was sent to the person's window, which has not answered yet.",
 }
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ShowRequest:
-    """What is to be seen, and where."""
+    """The artifact to open, and the panel and window to use."""
 
     kind: ArtifactKind
     id: ArtifactId
@@ -39,7 +39,7 @@ class ShowRequest:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Opened:
-    """What came of a wish."""
+    """The result of a request."""
 
     window_id: str
     how: Literal["opened", "offered", "asked"]
@@ -48,16 +48,16 @@ class Opened:
 class Opener(Protocol):
     """The windows that people have open."""
 
-    async def open(self, ctx: OperationContext, wish: ShowRequest) -> Opened:
-        """Let one window open it, once for the call's key. Raises `NotFoundError`."""
+    async def open(self, ctx: OperationContext, request: ShowRequest) -> Opened:
+        """Open an artifact in one window, once per idempotency key. Raises `NotFoundError`."""
         ...
 
 
 class NoWindows:
-    """Implements `Opener` where nobody can have a window."""
+    """Implements `Opener` without windows."""
 
-    async def open(self, ctx: OperationContext, wish: ShowRequest) -> Opened:
-        del ctx, wish
+    async def open(self, ctx: OperationContext, request: ShowRequest) -> Opened:
+        del ctx, request
         raise NotFoundError(HEADLESS)
 
 
@@ -68,18 +68,18 @@ async def open_for(
     panel_id: str | None,
     window_id: str | None,
 ) -> dict[str, Any]:
-    """Open an artifact and tell what the window said."""
-    wish = ShowRequest(
+    """Open an artifact and return the window's response."""
+    request = ShowRequest(
         kind=kind_of(artifact),
         id=artifact.id,
         name=name_of(artifact),
         panel_id=panel_id,
         window_id=window_id,
     )
-    opened = await opener.open(ctx, wish)
+    opened = await opener.open(ctx, request)
     return {
-        "shown": {"kind": wish.kind, "id": wish.id, "name": wish.name},
+        "shown": {"kind": request.kind, "id": request.id, "name": request.name},
         "windowId": opened.window_id,
         "state": opened.how,
-        "message": _TOLD[opened.how],
+        "message": _MESSAGES[opened.how],
     }

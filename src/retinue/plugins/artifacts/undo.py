@@ -1,4 +1,4 @@
-"""Taking changes back: only where nothing was changed since, and as a change of its own."""
+"""Undo: reverts a change if nothing was modified since; itself recorded as a change."""
 
 from datetime import datetime
 from typing import Any
@@ -20,78 +20,78 @@ from retinue.stores.artifact_port import (
 
 
 async def undo(
-    desk: ArtifactRepository, ctx: OperationContext, area: Area, change_id: str
+    repository: ArtifactRepository, ctx: OperationContext, area: Area, change_id: str
 ) -> dict[str, Any]:
-    """Take a change back, or the last one that was not taken back yet."""
+    """Undo a change, or the last one that has not been undone."""
 
     async def plan(_: datetime) -> ArtifactDraft:
-        undone = await _meant(desk, ctx.owner, area, change_id)
+        undone = await _find_change(repository, ctx.owner, area, change_id)
         return ArtifactDraft(
-            puts=await _restored(desk, ctx.owner, undone),
-            removals=await _removals(desk, ctx.owner, undone),
+            puts=await _restored(repository, ctx.owner, undone),
+            removals=await _removals(repository, ctx.owner, undone),
             undoes=undone.id,
             is_undo=not undone.is_undo,
         )
 
     try:
-        change = await desk.change(ctx, area, f"{area}_undo", plan, tries=1)
+        change = await repository.change(ctx, area, f"{area}_undo", plan, tries=1)
     except ConflictError as error:
-        raise ConflictError(
-            f"it cannot be undone: {error.message}", details=error.details
-        ) from None
+        raise ConflictError(f"cannot undo: {error.message}", details=error.details) from None
     return outcome(change) | {"undone": change.undoes}
 
 
 async def history(
-    desk: ArtifactRepository, owner: OwnerId, area: Area, about: ArtifactId | None, limit: int
+    repository: ArtifactRepository, owner: OwnerId, area: Area, about: ArtifactId | None, limit: int
 ) -> dict[str, Any]:
-    """Tell what was changed, the newest first."""
+    """Return the changes, newest first."""
     wanted = max(1, min(limit, MOST_SHOWN))
-    changes = await desk.store.changes(owner, area=area, about=about, limit=wanted + 1)
-    told: dict[str, Any] = {"changes": [history_line(change) for change in changes[:wanted]]}
+    changes = await repository.store.changes(owner, area=area, about=about, limit=wanted + 1)
+    result: dict[str, Any] = {"changes": [history_line(change) for change in changes[:wanted]]}
     if len(changes) > wanted:
-        told["more"] = "there are older changes; ask with a higher limit"
-    return told
+        result["more"] = "there are older changes; use a higher limit"
+    return result
 
 
-async def _meant(
-    desk: ArtifactRepository, owner: OwnerId, area: Area, change_id: str
+async def _find_change(
+    repository: ArtifactRepository, owner: OwnerId, area: Area, change_id: str
 ) -> ArtifactChange:
     if not change_id:
-        last = await desk.store.last_undoable(owner, area)
+        last = await repository.store.last_undoable(owner, area)
         if last is None:
             raise NotFoundError("there is nothing to undo")
         return last
-    found = await desk.store.change(owner, change_id)
+    found = await repository.store.change(owner, change_id)
     if found is None or found.area != area:
-        raise NotFoundError(f"there is no change {change_id!r} of {area}; older ones are forgotten")
+        raise NotFoundError(f"there is no change {change_id!r} of {area}; old changes are deleted")
     if found.undone_by is not None:
-        raise ConflictError(f"it was undone already, by {found.undone_by}")
+        raise ConflictError(f"it was already undone by {found.undone_by}")
     return found
 
 
-async def _unchanged(desk: ArtifactRepository, owner: OwnerId, edit: Edit) -> int:
-    """Give the version of what an edit left, if it is still as it left it; 0 = nothing."""
-    there = await desk.store.get(owner, edit.one.artifact.id)
+async def _unchanged(repository: ArtifactRepository, owner: OwnerId, edit: Edit) -> int:
+    """Return the version after an edit if it is still current; 0 if nothing exists."""
+    there = await repository.store.get(owner, edit.one.artifact.id)
     after = edit.after
     if there is None or after is None:
         if (there is None) == (after is None):
             return 0
-        state = "is gone" if there is None else "is there again"
+        state = "no longer exists" if there is None else "exists again"
         raise ConflictError(f"{name_of(edit.one.artifact)!r} {state}")
     if (there.artifact, there.list_id) != (after.artifact, after.list_id):
-        raise ConflictError(f"{name_of(there.artifact)!r} was changed meanwhile")
+        raise ConflictError(f"{name_of(there.artifact)!r} was changed since")
     return there.version
 
 
-async def _restored(desk: ArtifactRepository, owner: OwnerId, undone: ArtifactChange) -> list[Put]:
-    """Put back what the change altered or removed; items of a list that went, with the list."""
+async def _restored(
+    repository: ArtifactRepository, owner: OwnerId, undone: ArtifactChange
+) -> list[Put]:
+    """Restore what the change modified or removed, including the items of a removed list."""
     gone = {edit.one.artifact.id for edit in undone.edits if edit.after is None}
     puts: list[Put] = []
     for edit in undone.edits:
         if edit.before is not None:
             is_inside = edit.before.list_id in gone
-            version = 0 if is_inside else await _unchanged(desk, owner, edit)
+            version = 0 if is_inside else await _unchanged(repository, owner, edit)
             puts.append(_before(edit, edit.before, version))
     return puts
 
@@ -112,24 +112,24 @@ def _before(edit: Edit, before: StoredArtifact, version: int) -> Put:
 
 
 async def _removals(
-    desk: ArtifactRepository, owner: OwnerId, undone: ArtifactChange
+    repository: ArtifactRepository, owner: OwnerId, undone: ArtifactChange
 ) -> list[Removal]:
-    """Take away what the change made; a list only with the items that came with it."""
-    made = [edit for edit in undone.edits if edit.before is None]
-    items = {edit.one.artifact.id: edit.one.artifact for edit in made}
-    lists = {edit.one.artifact.id for edit in made if isinstance(edit.one.artifact, ItemList)}
+    """Remove what the change created; a list only if it has no other items."""
+    created = [edit for edit in undone.edits if edit.before is None]
+    items = {edit.one.artifact.id: edit.one.artifact for edit in created}
+    lists = {edit.one.artifact.id for edit in created if isinstance(edit.one.artifact, ItemList)}
     lengths: dict[ArtifactId, int] = {}
     for list_id in lists:
-        there = await desk.store.items(owner, list_id)
+        there = await repository.store.items(owner, list_id)
         lengths[list_id] = len(there)
         if any(items.get(item.artifact.id) != item.artifact for item in there):
-            raise ConflictError(f"the list {list_id!r} was changed meanwhile")
+            raise ConflictError(f"the list {list_id!r} was changed since")
     return [
         Removal(
             id=edit.one.artifact.id,
-            version=await _unchanged(desk, owner, edit),
+            version=await _unchanged(repository, owner, edit),
             items=lengths.get(edit.one.artifact.id),
         )
-        for edit in made
+        for edit in created
         if edit.one.list_id not in lists
     ]

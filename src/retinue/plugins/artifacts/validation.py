@@ -1,4 +1,4 @@
-"""What may be written into artifacts: how long, how many, and of which type."""
+"""Validates the values of artifacts: lengths, counts and types."""
 
 import math
 import re
@@ -30,7 +30,7 @@ _DAY_LENGTH = len("2026-11-20")
 
 
 def title_of(text: str, what: str = "title") -> str:
-    """Take a title: one line, and not empty."""
+    """Validate a title: one line, not empty."""
     line = " ".join(clean_text(text).split())
     if not any(letter.isprintable() for letter in line.replace(" ", "")):
         raise UsageError(f"{what} must not be empty", details={"field": what})
@@ -41,14 +41,14 @@ def bounded(text: str, longest: int, what: str) -> str:
     cleaned = clean_text(text)
     if len(cleaned) > longest:
         raise UsageError(
-            f"{what} has {len(cleaned)} characters; {longest} are the most there may be",
+            f"{what} has {len(cleaned)} characters; the maximum is {longest}",
             details={"field": what, "limit": longest},
         )
     return cleaned
 
 
 def url_of(text: str) -> str:
-    """Take an address that a browser may follow; nothing that runs where it is shown."""
+    """Validate a URL; schemes that could run code in a browser are rejected."""
     url = bounded(text.strip(), LONGEST_URL, "url")
     try:
         scheme = urlsplit(url).scheme.lower()
@@ -56,41 +56,41 @@ def url_of(text: str) -> str:
         scheme = ""
     if url and (scheme not in _SCHEMES or any(letter.isspace() for letter in url)):
         raise UsageError(
-            "url must begin with http://, https:// or mailto:", details={"field": "url"}
+            "url must start with http://, https:// or mailto:", details={"field": "url"}
         )
     return url
 
 
 def tags_of(tags: Iterable[str]) -> tuple[str, ...]:
-    """Take tags: trimmed, in small letters, each once."""
+    """Normalize tags: trimmed, in lower case, without duplicates."""
     found = dict.fromkeys(" ".join(clean_text(tag).split()).lower() for tag in tags)
     found = {tag: None for tag in found if any(map(str.isprintable, tag.replace(" ", "")))}
     if len(found) > MOST_TAGS:
-        raise UsageError(f"there may be {MOST_TAGS} tags at most", details={"field": "tags"})
+        raise UsageError(f"at most {MOST_TAGS} tags are allowed", details={"field": "tags"})
     for tag in found:
         bounded(tag, LONGEST_TAG, "tag")
     return tuple(found)
 
 
 def slug_of(name: str) -> ArtifactId:
-    """Make the id of a list from its name."""
+    """Derive the id of a list from its name."""
     return ArtifactId(_NOT_IN_SLUGS.sub("-", folded(name)).strip("-")[:_LONGEST_SLUG].strip("-"))
 
 
 def field_of(label: str, type_: FieldType, key: str, options: Sequence[str]) -> CustomField:
-    """Take a custom field; its key is made from the label when there is none."""
+    """Validate a custom field; its key defaults to the label."""
     name = title_of(label, "label")
-    made = _NOT_IN_KEYS.sub("_", folded(key or name)).strip("_")[:_LONGEST_SLUG]
-    if not made:
-        raise UsageError(f"the field {name!r} needs a key of letters or digits")
-    if made in BUILT_IN_NAMES:
-        raise UsageError(f"every item has a field {made!r} already: choose another key")
+    slug = _NOT_IN_KEYS.sub("_", folded(key or name)).strip("_")[:_LONGEST_SLUG]
+    if not slug:
+        raise UsageError(f"the field {name!r} requires a key with letters or digits")
+    if slug in BUILT_IN_NAMES:
+        raise UsageError(f"{slug!r} is a built-in field of every item: choose another key")
     if type_ == "select" and not options:
-        raise UsageError(f"the field {name!r} needs options to select from")
+        raise UsageError(f"the select field {name!r} requires options")
     if len(options) > MOST_OPTIONS:
-        raise UsageError(f"a field may have {MOST_OPTIONS} options at most")
+        raise UsageError(f"a field can have at most {MOST_OPTIONS} options")
     return CustomField(
-        key=made,
+        key=slug,
         label=name,
         type=type_,
         options=tuple(title_of(option, "option") for option in options),
@@ -99,7 +99,7 @@ def field_of(label: str, type_: FieldType, key: str, options: Sequence[str]) -> 
 
 def fields_of(fields: Sequence[CustomField]) -> tuple[CustomField, ...]:
     if len(fields) > MOST_FIELDS:
-        raise UsageError(f"a list may have {MOST_FIELDS} fields at most")
+        raise UsageError(f"a list can have at most {MOST_FIELDS} fields")
     keys = [field.key for field in fields]
     for key in keys:
         if keys.count(key) > 1:
@@ -110,7 +110,7 @@ def fields_of(fields: Sequence[CustomField]) -> tuple[CustomField, ...]:
 def values_of(
     fields: Sequence[CustomField], values: Mapping[str, Any], before: Mapping[str, FieldValue]
 ) -> dict[str, FieldValue]:
-    """Put values over those that were there; null takes one away."""
+    """Merge new values into existing ones; null removes a value."""
     known = {field.key: field for field in fields}
     known |= {field.label: field for field in fields if field.label not in known}
     result = dict(before)
@@ -160,13 +160,13 @@ def _number(value: object) -> float | None:
 
 
 def _text(value: object) -> str | None:
-    """Take a text, or a number that somebody wrote without quotes; nothing that has parts."""
+    """Accept text, or a number that was written without quotes."""
     is_plain = isinstance(value, str | int | float) and not isinstance(value, bool)
     return str(value) if is_plain else None
 
 
 def _moment(kind: FieldType, value: str) -> str | None:
-    """Give a day, a time or a moment in the one way in which values have it."""
+    """Return a date, a time or a date and time in normalized form."""
     if kind == "date":
         day = plain_day(value)
         return None if day is None else day.isoformat()
@@ -184,7 +184,7 @@ def _moment(kind: FieldType, value: str) -> str | None:
 
 
 def fitting(fields: Sequence[CustomField], values: Mapping[str, Any]) -> dict[str, FieldValue]:
-    """Keep the values that fields of another list can have."""
+    """Return the values that are valid for the fields of another list."""
     kept: dict[str, FieldValue] = {}
     for field in fields:
         try:
@@ -200,8 +200,8 @@ def _expected(field: CustomField) -> str:
         "checkbox": "true or false",
         "number": "a number",
         "select": f"one of {', '.join(field.options)}",
-        "text": "a text",
-        "date": "a day, such as 2026-11-20",
+        "text": "text",
+        "date": "a date, such as 2026-11-20",
         "time": "a time of day, such as 18:30",
-        "datetime": "a moment, such as 2026-11-20T18:30",
+        "datetime": "a date and time, such as 2026-11-20T18:30",
     }[field.type]

@@ -1,4 +1,4 @@
-"""The plugin `views`: queries over all items and notes, kept under names."""
+"""The operations of the `views` plugin: saved queries over all items and notes."""
 
 from datetime import datetime
 from typing import Any
@@ -24,57 +24,57 @@ ASK = [*READ, "lists.read", "notes.read"]
 class Views:
     """Operations on views."""
 
-    def __init__(self, desk: ArtifactRepository, opener: Opener) -> None:
-        self._desk = desk
+    def __init__(self, repository: ArtifactRepository, opener: Opener) -> None:
+        self._repository = repository
         self._opener = opener
 
     @operation(id="list", effect="pure", capabilities=READ)
     async def all_views(
         self, ctx: OperationContext, limit: int = 50, offset: int = 0
     ) -> dict[str, Any]:
-        """List the views there are by name.
+        """List all views by name.
 
         Args:
-            limit: How many to show.
-            offset: How many to leave out at the beginning.
+            limit: Maximum number of results.
+            offset: Number of results to skip.
         """
-        part, told = await self._desk.page(ctx.owner, "view", (), limit=limit, offset=offset)
-        return {"views": [shown(one) for one in part]} | told
+        part, info = await self._repository.page(ctx.owner, "view", (), limit=limit, offset=offset)
+        return {"views": [shown(one) for one in part]} | info
 
     @operation(effect="pure", capabilities=READ)
     async def get(self, ctx: OperationContext, view: str) -> dict[str, Any]:
         """Show the query of a view.
 
         Args:
-            view: Its id or its name.
+            view: The id or name of the view.
         """
-        return {"view": shown((await self._desk.view(ctx.owner, view)).stored)}
+        return {"view": shown((await self._repository.view(ctx.owner, view)).stored)}
 
     @operation(effect="pure", capabilities=ASK)
     async def run(
         self, ctx: OperationContext, view: str, limit: int = 50, offset: int = 0
     ) -> dict[str, Any]:
-        """Give the items and notes that a view shows now.
+        """Run a view and return the items and notes that it finds.
 
         Args:
-            view: Its id or its name.
-            limit: How many to show.
-            offset: How many to leave out at the beginning.
+            view: The id or name of the view.
+            limit: Maximum number of results.
+            offset: Number of results to skip.
         """
-        found = await self._desk.view(ctx.owner, view)
-        told = {"view": found.one.name, "query": found.one.query}
-        return told | await self._answer(ctx, found.one.query, limit, offset)
+        found = await self._repository.view(ctx.owner, view)
+        about = {"view": found.one.name, "query": found.one.query}
+        return about | await self._answer(ctx, found.one.query, limit, offset)
 
     @operation(effect="pure", capabilities=ASK)
     async def query(
         self, ctx: OperationContext, query: str, limit: int = 50, offset: int = 0
     ) -> dict[str, Any]:
-        """Give the items of all lists and the notes that a query finds.
+        """Run a query over the items of all lists and the notes.
 
         Args:
             query: Words, or conditions such as: list = groceries AND added > -7d ORDER BY title
-            limit: How many to show.
-            offset: How many to leave out at the beginning.
+            limit: Maximum number of results.
+            offset: Number of results to skip.
         """
         return {"query": query} | await self._answer(ctx, query, limit, offset)
 
@@ -86,22 +86,22 @@ class Views:
         panel_id: str | None = None,
         window_id: str | None = None,
     ) -> dict[str, Any]:
-        """Open what a view finds in the person's window, so that they see it.
+        """Open the results of a view in the person's window.
 
         Args:
-            view: Its id or its name.
-            panel_id: In which panel, as panels_list tells it; usually left out.
-            window_id: In which window; the one with this conversation, or the last used one.
+            view: The id or name of the view.
+            panel_id: The panel to use, from panels_list; usually omitted.
+            window_id: The window to use; default: the one with this conversation or last active.
         """
-        found = await self._desk.view(ctx.owner, view)
+        found = await self._repository.view(ctx.owner, view)
         return await open_for(self._opener, ctx, found.one, panel_id, window_id)
 
     @operation(effect="keyed", capabilities=WRITE)
     async def create(self, ctx: OperationContext, name: str, query: str) -> dict[str, Any]:
-        """Keep a query under a name.
+        """Save a query as a view.
 
         Args:
-            name: What the view is called; no other view may be called the same.
+            name: A unique name.
             query: Words, or conditions such as: completed = false AND due <= today ORDER BY due
         """
 
@@ -115,22 +115,22 @@ class Views:
             )
             return ArtifactDraft(puts=[Put(artifact=new)])
 
-        return outcome(await self._desk.change(ctx, "views", "views_create", plan))
+        return outcome(await self._repository.change(ctx, "views", "views_create", plan))
 
     @operation(effect="keyed", capabilities=WRITE)
     async def update(
         self, ctx: OperationContext, view: str, name: str | None = None, query: str | None = None
     ) -> dict[str, Any]:
-        """Rename a view, or change its query.
+        """Change the name or the query of a view.
 
         Args:
-            view: Its id or its name.
-            name: A new name; the id stays.
-            query: A new query.
+            view: The id or name of the view.
+            name: The new name; the id stays the same.
+            query: The new query.
         """
 
         async def plan(now: datetime) -> ArtifactDraft:
-            found = await self._desk.view(ctx.owner, view)
+            found = await self._repository.view(ctx.owner, view)
             new = replace(
                 found.one,
                 name=found.one.name if name is None else title_of(name, "name"),
@@ -139,51 +139,53 @@ class Views:
             )
             return ArtifactDraft(puts=[found.put(new)])
 
-        return outcome(await self._desk.change(ctx, "views", "views_update", plan))
+        return outcome(await self._repository.change(ctx, "views", "views_update", plan))
 
     @operation(effect="keyed", capabilities=WRITE)
     async def delete(self, ctx: OperationContext, view: str) -> dict[str, Any]:
-        """Delete a view, not what it shows; views_undo brings it back.
+        """Delete a view, but not its results; views_undo restores it.
 
         Args:
-            view: Its id or its name.
+            view: The id or name of the view.
         """
 
         async def plan(_: datetime) -> ArtifactDraft:
-            return ArtifactDraft(removals=[(await self._desk.view(ctx.owner, view)).removal])
+            return ArtifactDraft(removals=[(await self._repository.view(ctx.owner, view)).removal])
 
-        return outcome(await self._desk.change(ctx, "views", "views_delete", plan))
+        return outcome(await self._repository.change(ctx, "views", "views_delete", plan))
 
     @operation(effect="keyed", capabilities=WRITE)
     async def undo(self, ctx: OperationContext, change: str = "") -> dict[str, Any]:
-        """Take back the last change of any view, or a given one; itself a change.
+        """Undo the last change to any view, or a specific change.
 
         Args:
-            change: The id of the change, from its result or from views_history.
+            change: The id of a change, from its result or from views_history.
         """
-        return await undo(self._desk, ctx, "views", change)
+        return await undo(self._repository, ctx, "views", change)
 
     @operation(effect="pure", capabilities=READ)
     async def history(
         self, ctx: OperationContext, view: str = "", limit: int = 20
     ) -> dict[str, Any]:
-        """Tell what was changed in views, by whom and when, the newest first.
+        """Show the history of changes to views, newest first.
 
         Args:
-            view: Only this view.
-            limit: How many changes.
+            view: Show only changes to this view.
+            limit: Maximum number of changes.
         """
-        about = (await self._desk.view(ctx.owner, view)).one.id if view else None
-        return await history(self._desk, ctx.owner, "views", about, limit)
+        about = (await self._repository.view(ctx.owner, view)).one.id if view else None
+        return await history(self._repository, ctx.owner, "views", about, limit)
 
     async def _checked(self, ctx: OperationContext, query: str) -> str:
-        return check_query(query, await self._desk.lists(ctx.owner), self._desk.present(ctx))
+        return check_query(
+            query, await self._repository.lists(ctx.owner), self._repository.present(ctx)
+        )
 
     async def _answer(
         self, ctx: OperationContext, query: str, limit: int, offset: int
     ) -> dict[str, Any]:
-        present = self._desk.present(ctx)
-        part, told = await answered_everywhere(
-            self._desk, ctx.owner, query, present, limit=limit, offset=offset
+        present = self._repository.present(ctx)
+        part, info = await answered_everywhere(
+            self._repository, ctx.owner, query, present, limit=limit, offset=offset
         )
-        return {"found": part} | told
+        return {"found": part} | info

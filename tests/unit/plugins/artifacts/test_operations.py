@@ -58,7 +58,7 @@ async def test_fields_of_a_list_have_types_and_are_merged(call: Caller) -> None:
     for bad, said in (
         ({"price": "cheap"}, "price must be a number"),
         ({"price": True}, "price must be a number"),
-        ({"due_on": "soon"}, "due_on must be a day"),
+        ({"due_on": "soon"}, "due_on must be a date"),
         ({"shop": "moon"}, "one of Corner, Market"),
         ({"colour": "red"}, "due_on, price, shop"),
     ):
@@ -94,7 +94,7 @@ async def test_a_title_that_two_items_have_needs_an_id(call: Caller) -> None:
 
 async def test_what_is_not_there_is_told_with_what_is(call: Caller) -> None:
     await call("lists_create", name="Groceries")
-    with pytest.raises(NotFoundError, match="the lists are: Groceries"):
+    with pytest.raises(NotFoundError, match="existing lists: Groceries"):
         await call("lists_item_add", list="grocery", title="Milk")
     made = await call("lists_item_add", list="Books to read", title="Emma", create_list=True)
     assert made["item"]["list"] == "books-to-read"
@@ -275,16 +275,16 @@ async def test_undo_is_refused_when_the_thing_changed_since(call: Caller) -> Non
     edit = await call("notes_edit", note="log", old="one", new="two")
     await call("notes_append", note="log", content="three")
     for change in (made, edit):
-        with pytest.raises(ConflictError, match="cannot be undone: 'Log' was changed meanwhile"):
+        with pytest.raises(ConflictError, match="cannot undo: 'Log' was changed since"):
             await call("notes_undo", change=change["change"])
     assert (await call("notes_read", note="log"))["note"]["content"] == "two\nthree"
     created = await call("lists_create", name="Groceries")
     await call("lists_item_add", list="groceries", title="Milk")
-    with pytest.raises(ConflictError, match="was changed meanwhile"):
+    with pytest.raises(ConflictError, match="was changed since"):
         await call("lists_undo", change=created["change"])
     removed = await call("lists_delete", list="groceries")
     await call("lists_create", name="Groceries")
-    with pytest.raises(ConflictError, match="cannot be undone"):
+    with pytest.raises(ConflictError, match="cannot undo"):
         await call("lists_undo", change=removed["change"])
     with pytest.raises(NotFoundError, match="nothing to undo"):
         await call("views_undo")

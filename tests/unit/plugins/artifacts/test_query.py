@@ -129,8 +129,8 @@ def test_plain_words_that_look_like_operators_are_only_words() -> None:
         ("title = AND", 8, 'a value after "="'),
         ("(milk", 5, '")"'),
         ("milk)", 4, "ORDER BY, SHOW or the end"),
-        ("milk AND", 8, "a field, or words to look for"),
-        ("AND milk", 0, "a field, or words to look for"),
+        ("milk AND", 8, "a field or a search word"),
+        ("AND milk", 0, "a field or a search word"),
         ('title = "open', 8, '"'),
         ("tag IN (a b)", 10, '"," or ")"'),
         ("ORDER BY", 8, "a field to sort by"),
@@ -155,7 +155,7 @@ def test_an_error_says_where_it_is_and_what_was_expected(
 
 
 def test_an_unknown_field_names_those_that_there_are() -> None:
-    with pytest.raises(QueryError, match=r'no field "colour".*brand'):
+    with pytest.raises(QueryError, match=r'unknown field "colour".*brand'):
         found("milk AND colour = red", *ALL)
 
 

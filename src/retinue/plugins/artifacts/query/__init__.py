@@ -1,1 +1,1 @@
-"""The query language over items and notes: reading, checking and answering it."""
+"""The query language for items and notes."""

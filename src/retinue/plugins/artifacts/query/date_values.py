@@ -1,4 +1,4 @@
-"""Days and moments as queries write them; words such as `today` count when the query is run."""
+"""Parses dates and times in queries; words such as `today` are relative to the run time."""
 
 import re
 from dataclasses import dataclass
@@ -14,7 +14,7 @@ DAY_EXAMPLES = "2026-11-20, today, yesterday, tomorrow, -7d, +2w or friday"
 
 @dataclass(frozen=True, slots=True)
 class Present:
-    """The moment at which a query is run, and where."""
+    """The time and time zone in which a query runs."""
 
     now: datetime
     zone: ZoneInfo
@@ -24,7 +24,7 @@ class Present:
         return self.now.astimezone(self.zone).date()
 
     def day_of(self, moment: datetime) -> date:
-        """Give the local day; at the ends of the calendar, where there is none, that of UTC."""
+        """Return the local date, or that of UTC at the limits of the calendar."""
         try:
             return moment.astimezone(self.zone).date()
         except OverflowError:
@@ -32,7 +32,7 @@ class Present:
 
 
 def day(text: str, present: Present) -> date | None:
-    """Read a day; a weekday is the next one of that name, today included."""
+    """Parse a date; a weekday is the next one, including today."""
     word = text.strip().lower()
     today = present.today
     try:
@@ -51,7 +51,7 @@ def day(text: str, present: Present) -> date | None:
 
 
 def plain_day(text: str) -> date | None:
-    """Read a day as values of fields have it: 2026-11-20."""
+    """Parse a date in the format of field values: 2026-11-20."""
     try:
         return date.fromisoformat(text.strip()) if len(text.strip()) == 10 else None
     except ValueError:
@@ -59,7 +59,7 @@ def plain_day(text: str) -> date | None:
 
 
 def moment(text: str, present: Present) -> datetime | None:
-    """Read a moment; without an offset it is local."""
+    """Parse a date and time; without an offset it is local."""
     if text.strip().lower() == "now":
         return present.now
     try:
@@ -74,7 +74,7 @@ def moment(text: str, present: Present) -> datetime | None:
 
 
 def clock_time(text: str) -> time | None:
-    """Read a time of day: 18:30."""
+    """Parse a time of day: 18:30."""
     try:
         found = time.fromisoformat(text.strip().zfill(5))
     except ValueError:

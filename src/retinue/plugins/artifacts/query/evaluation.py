@@ -1,4 +1,4 @@
-"""Answering a query: its names and values are checked once, then each row is asked."""
+"""Evaluates a query: names and values are validated once, then each row is tested."""
 
 import math
 import operator
@@ -57,14 +57,14 @@ _ALLOWED: dict[str, tuple[Operator, ...]] = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class QueryEvaluation:
-    """A query that was checked, for one moment."""
+    """A validated query for one point in time."""
 
     matches: Test
     show: Sequence[QueryField]
     _orders: Sequence[tuple[_Read, bool]]
 
     def answer(self, rows: Iterable[Row]) -> list[Row]:
-        """Give the rows that match; completed ones are last in every order."""
+        """Return the matching rows, sorted; completed items are always last."""
         found = [row for row in rows if self.matches(row)]
         for read, is_descending in reversed(self._orders):
             found.sort(key=lambda row, read=read: _key(read(row)), reverse=is_descending)
@@ -74,7 +74,7 @@ class QueryEvaluation:
 
 
 def prepared(query: Query, fields: Fields, present: Present) -> QueryEvaluation:
-    """Check a query. Raises `QueryError`."""
+    """Validate a query. Raises `QueryError`."""
     return QueryEvaluation(
         matches=(lambda _: True) if query.where is None else _test(query.where, fields, present),
         show=[fields.find(name) for name in query.show],
@@ -105,7 +105,7 @@ def _comparison(condition: Comparison, field: QueryField, present: Present) -> T
     if condition.operator not in allowed:
         usable = " ".join(sign.upper() for sign in allowed)
         raise QueryError(
-            f'"{field.name}" ({field.type}) cannot be asked with "{condition.operator.upper()}"',
+            f'"{field.name}" ({field.type}) does not support "{condition.operator.upper()}"',
             position=condition.at,
             expected=f"one of {usable}",
         )
@@ -123,7 +123,7 @@ def _comparison(condition: Comparison, field: QueryField, present: Present) -> T
 
 
 def _of_many(condition: Comparison, read: _Read) -> Test:
-    """Ask all words or tags: what is negated must be true of every one."""
+    """Test all words or tags; a negated condition must hold for every one."""
     wanted = [folded(value.text) for value in condition.values]
     is_part = condition.operator in (":", "!:")
 
@@ -152,7 +152,7 @@ def _unless(test: Test, *, is_negated: bool) -> Test:
 
 
 def _of_order(condition: Comparison, field: QueryField, present: Present) -> Test:
-    """Compare numbers, days, times and moments; where there is none, only `!=` is true."""
+    """Compare numbers, dates and times; without a value, only `!=` is true."""
     sides = [_sides(field, value, present) for value in condition.values]
     if condition.operator == "in":
         return lambda row: any(read(row) == wanted for read, wanted in sides)
@@ -168,8 +168,8 @@ def _of_order(condition: Comparison, field: QueryField, present: Present) -> Tes
 
 
 def _sides(field: QueryField, value: Word, present: Present) -> tuple[_Read, object]:
-    """Give what of a row is compared, and with what."""
-    read = _reading(field, present)
+    """Return a reader of the row's value, and the value to compare with."""
+    read = _reader(field, present)
     match field.type:
         case "number":
             return read, _number(value)
@@ -179,17 +179,17 @@ def _sides(field: QueryField, value: Word, present: Present) -> tuple[_Read, obj
         case "date":
             at = None if day(value.text, present) else moment(value.text, present)
             found = present.day_of(at) if at else day(value.text, present)
-            return read, _expected(found, value, f"a day: {DAY_EXAMPLES}")
+            return read, _expected(found, value, f"a date: {DAY_EXAMPLES}")
         case _:
             whole_day = day(value.text, present)
             if whole_day is not None:
                 return lambda row: _day_of(read(row), present), whole_day
-            example = f"a moment, such as 2026-11-20T18:30 or now, or a day: {DAY_EXAMPLES}"
+            example = f"a date and time, such as 2026-11-20T18:30 or now, or a date: {DAY_EXAMPLES}"
             return read, _expected(moment(value.text, present), value, example)
 
 
-def _reading(field: QueryField, present: Present) -> _Read:
-    """Read a field so that its values can be compared; what cannot be read counts as nothing."""
+def _reader(field: QueryField, present: Present) -> _Read:
+    """Return a reader of comparable values; invalid values count as missing."""
 
     def read(row: Row) -> float | date | datetime | time | None:
         there = field.value(row)
@@ -238,16 +238,14 @@ def _expected(found: Any, value: Word, expected: str) -> Any:
 def _order(order: Order, fields: Fields, present: Present) -> tuple[_Read, bool]:
     field = fields.find(order.name)
     if field.type in ("number", "date", "time", "datetime"):
-        return _reading(field, present), order.is_descending
+        return _reader(field, present), order.is_descending
     if field.type == "words":
-        raise QueryError(
-            'nothing can be sorted by "text"', position=order.name.at, expected="another field"
-        )
+        raise QueryError('cannot sort by "text"', position=order.name.at, expected="another field")
     return field.value, order.is_descending
 
 
 def _key(value: Any) -> Any:
-    """Give what is sorted by; what there is none of is moved to the end afterwards."""
+    """Return a sort key; missing values are moved to the end afterwards."""
     match value:
         case None:
             return (0, 0)

@@ -1,4 +1,4 @@
-"""The fields that a query may name, with their types: those of all items, and those of lists."""
+"""The fields of queries and their types: built-in ones, and custom fields of lists."""
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
@@ -11,15 +11,15 @@ from retinue.agents.artifact import FieldType, FieldValue, ItemList, ListItem, N
 from retinue.plugins.artifacts.query.syntax import TEXT, QueryError, Word
 
 QueryType = FieldType | Literal["words", "tags"]
-"""`words` is the field of everything that can be read; `tags` has several values."""
+"""`words` covers all text; `tags` has several values."""
 
 
 class Row(Struct, frozen=True, kw_only=True):
     """An item or a note as queries see it."""
 
     of: ListItem | Note
-    list: ItemList | None = None  # of an item
-    position: int | None = None  # of an item
+    list: ItemList | None = None  # only for items
+    position: int | None = None  # only for items
 
     @property
     def is_completed(self) -> bool:
@@ -38,7 +38,7 @@ class Row(Struct, frozen=True, kw_only=True):
         return self.of.custom if isinstance(self.of, ListItem) else {}
 
     def words(self) -> Iterable[str]:
-        """Everything in which `text` looks."""
+        """Yield everything that `text` searches."""
         yield self.of.title
         yield self.text
         yield self.url
@@ -51,12 +51,12 @@ class Row(Struct, frozen=True, kw_only=True):
 
 
 Value = FieldValue | datetime | tuple[str, ...] | None
-"""What a row has in a field; None = nothing."""
+"""The value of a field in a row; None = missing."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class QueryField:
-    """A field, and how it is read from a row."""
+    """A field and the function that reads it from a row."""
 
     name: str
     type: QueryType
@@ -82,7 +82,7 @@ _BUILT_IN = (
     QueryField(name="touched", type="datetime", value=_touched),
     QueryField(name="completed", type="checkbox", value=lambda row: row.is_completed),
     QueryField(name="position", type="number", value=lambda row: row.position),
-    QueryField(name="list", type="tags", value=_list),  # its id and its name, whichever is meant
+    QueryField(name="list", type="tags", value=_list),  # matches the id or the name
     QueryField(
         name="kind",
         type="select",
@@ -99,7 +99,7 @@ BUILT_IN_NAMES = frozenset(_NAMES)
 
 
 class Fields:
-    """Finds fields by name: the common ones, then those of the lists by key or by label."""
+    """Finds fields by name: built-in ones first, then custom fields by key or label."""
 
     def __init__(self, lists: Iterable[ItemList] = ()) -> None:
         self._types: dict[str, set[FieldType]] = {}
@@ -109,7 +109,7 @@ class Fields:
             self._labels.setdefault(folded(field.label), set()).add(field.key)
 
     def find(self, name: Word) -> QueryField:
-        """Raises `QueryError` when there is none, or several that are unlike."""
+        """Raises `QueryError` if there is none, or if the name is ambiguous."""
         wanted = folded(name.text)
         common = _NAMES.get(wanted)
         if common is not None:
@@ -118,12 +118,12 @@ class Fields:
         if not keys:
             known = ", ".join(sorted([*_NAMES, *self._types]))
             raise QueryError(
-                f'there is no field "{name.text}"; the fields are {known}', position=name.at
+                f'unknown field "{name.text}"; the fields are {known}', position=name.at
             )
         if len(keys) > 1:
             named = ", ".join(sorted(keys))
             raise QueryError(
-                f'several fields are called "{name.text}": use one of the keys {named}',
+                f'several fields are named "{name.text}": use one of the keys {named}',
                 position=name.at,
             )
         (key,) = keys
@@ -131,7 +131,7 @@ class Fields:
         if len(types) > 1:
             named = " and ".join(sorted(types))
             raise QueryError(
-                f'"{key}" is of the types {named} in different lists: ask about one list',
+                f'"{key}" has the types {named} in different lists: query a single list',
                 position=name.at,
             )
         (type_,) = types
@@ -141,6 +141,6 @@ class Fields:
 
 
 def _typed(value: FieldValue | None, type_: FieldType) -> FieldValue | None:
-    """Give a value of the field's type; one from when it had another type counts as nothing."""
+    """Return a value if it has the field's type; values of an earlier type count as missing."""
     expected = {"number": float, "checkbox": bool}.get(type_, str)
     return value if isinstance(value, expected) else None

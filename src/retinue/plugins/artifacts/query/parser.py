@@ -1,7 +1,8 @@
-"""Reading a query: `[where] [ORDER BY field [ASC|DESC], ...] [SHOW field, ...]`.
+"""Parses queries: `[where] [ORDER BY field [ASC|DESC], ...] [SHOW field, ...]`.
 
-A condition is `field operator value`, `field IN (a, b)`, `field IS [NOT] EMPTY`, or words to look
-for. AND binds more tightly than OR and may be left out; NOT and parentheses do what they say.
+A condition is `field operator value`, `field IN (a, b)`, `field IS [NOT] EMPTY`, or a search
+word. Conditions are combined with AND (the default), OR, NOT and parentheses; AND binds more
+tightly than OR.
 """
 
 from retinue.plugins.artifacts.query.syntax import (
@@ -21,7 +22,7 @@ from retinue.plugins.artifacts.query.syntax import (
 )
 
 LONGEST = 4_000
-"""Characters that a query may have."""
+"""Maximum length of a query in characters."""
 _DEEPEST = 50
 _MOST_CONDITIONS = 200
 _OPERATORS: tuple[tuple[str, Operator], ...] = (
@@ -36,21 +37,21 @@ _OPERATORS: tuple[tuple[str, Operator], ...] = (
     (">", ">"),
     ("<", "<"),
 )
-_ALWAYS = {"AND", "OR", "NOT", "SHOW"}  # the others are words where nothing else is meant
+_ALWAYS = {"AND", "OR", "NOT", "SHOW"}  # other keywords are plain words where they do not fit
 _APART = '(),"'  # these end a word
 _IN_OPERATORS = ":~=!<>"  # these end a name too
-_FIELD = "a field, or words to look for"
+_FIELD = "a field or a search word"
 
 
 def parse(text: str) -> Query:
-    """Read a query. Raises `QueryError`."""
+    """Parse a query. Raises `QueryError`."""
     if len(text) > LONGEST:
-        raise QueryError(f"it is longer than {LONGEST} characters", position=LONGEST)
+        raise QueryError(f"the query is longer than {LONGEST} characters", position=LONGEST)
     return _Parser(text).query()
 
 
 class _Parser:
-    """Goes through a text once, from left to right."""
+    """A recursive descent parser."""
 
     def __init__(self, text: str) -> None:
         self._text = text
@@ -92,7 +93,7 @@ class _Parser:
     def _one(self) -> Condition:
         self._depth += 1
         if self._depth > _DEEPEST:
-            raise QueryError(f"it is nested more than {_DEEPEST} deep", position=self._at)
+            raise QueryError(f"nested more than {_DEEPEST} levels deep", position=self._at)
         try:
             if self._take_keywords("NOT"):
                 return Not(self._one())
@@ -108,7 +109,7 @@ class _Parser:
     def _condition(self) -> Condition:
         self._conditions += 1
         if self._conditions > _MOST_CONDITIONS:
-            raise QueryError(f"it has more than {_MOST_CONDITIONS} conditions", position=self._at)
+            raise QueryError(f"more than {_MOST_CONDITIONS} conditions", position=self._at)
         name = self._name(_FIELD)
         self._skip()
         at = self._at
@@ -167,7 +168,7 @@ class _Parser:
         return word
 
     def _is_reserved(self, word: Word, at: int) -> bool:
-        """Whether a word without quotes is one of the language here."""
+        """Whether an unquoted word is a keyword at this position."""
         if self._text[at] in "\"'":
             return False
         after, self._at = self._at, at
@@ -200,11 +201,9 @@ class _Parser:
                 here += 1
             found.append(self._text[here])
             here += 1
-        raise QueryError(
-            f"the quote {quote} that begins here has no end", position=at, expected=quote
-        )
+        raise QueryError(f"the quote {quote} is never closed", position=at, expected=quote)
 
-    # -- where it is
+    # -- position
 
     def _skip(self) -> None:
         while self._at < len(self._text) and self._text[self._at].isspace():
@@ -228,7 +227,7 @@ class _Parser:
         return True
 
     def _ends_here(self) -> bool:
-        """Whether no further condition can follow."""
+        """Whether no further condition follows."""
         self._skip()
         start = self._at
         if start >= len(self._text) or self._text[start] in "),":
@@ -248,7 +247,7 @@ class _Parser:
             return QueryError(f"expected {expected}, found the end", position=at, expected=expected)
         word = self._bare(_APART)
         found = word.text if word is not None else self._text[at]
-        hint = " (put it in quotes if it is meant as a word)" if found.upper() in _ALWAYS else ""
+        hint = " (to search for this word, put it in quotes)" if found.upper() in _ALWAYS else ""
         return QueryError(
             f'expected {expected}, found "{found[:40]}"{hint}', position=at, expected=expected
         )

@@ -1,4 +1,4 @@
-"""What a query can only be about, so that the rest need not be read; the query itself decides."""
+"""Derives a store filter from a query, so that fewer rows are read; the query still decides."""
 
 from collections.abc import Sequence
 
@@ -13,7 +13,7 @@ _TEXTS = {"text", "title", "notes", "content", "url", "tag", "tags"}
 
 
 def narrowing_of(query: Query, lists: Sequence[ItemList]) -> Narrowing:
-    """Look at the conditions that all have to be so."""
+    """Derive a filter from the conditions that must all be true."""
     where = query.where
     parts = where.parts if isinstance(where, And) else () if where is None else (where,)
     texts = _TEXTS | _text_fields(lists)
@@ -25,7 +25,7 @@ def narrowing_of(query: Query, lists: Sequence[ItemList]) -> Narrowing:
 
 
 def _words(condition: Condition, texts: set[str]) -> Sequence[str]:
-    """Give words of which one has to be there; none where that cannot be said."""
+    """Return words of which one must occur; none if that is unknown."""
     match condition:
         case Comparison(operator=":" | "=" | "in", name=name, values=values):
             words = [folded(value.text) for value in values]
@@ -43,8 +43,8 @@ def _placed(narrow: Narrowing, part: Comparison, lists: Sequence[ItemList]) -> N
     values = [folded(value.text) for value in part.values]
     match folded(part.name.text), part.operator:
         case "list", (":" | "=" | "in") as operator:
-            meant = [one.id for one in lists if _is_meant(one, values, operator == ":")]
-            within = meant if narrow.lists is None else [*{*narrow.lists} & {*meant}]
+            matched = [one.id for one in lists if _is_matched(one, values, operator == ":")]
+            within = matched if narrow.lists is None else [*{*narrow.lists} & {*matched}]
             return replace(narrow, notes=False, lists=within)
         case "kind", "=" | "in":
             items, notes = "item" in values, "note" in values
@@ -53,7 +53,7 @@ def _placed(narrow: Narrowing, part: Comparison, lists: Sequence[ItemList]) -> N
             return narrow
 
 
-def _is_meant(one: ItemList, values: Sequence[str], is_part: bool) -> bool:
+def _is_matched(one: ItemList, values: Sequence[str], is_part: bool) -> bool:
     called = (folded(one.id), folded(one.name))
     if is_part:
         return any(values[0] in name for name in called)
@@ -61,7 +61,7 @@ def _is_meant(one: ItemList, values: Sequence[str], is_part: bool) -> bool:
 
 
 def _text_fields(lists: Sequence[ItemList]) -> set[str]:
-    """Keys of fields that are texts wherever they are: their values are searched like titles."""
+    """Return keys of fields that are text in all lists; the store searches their values too."""
     types: dict[str, set[str]] = {}
     for field in (field for one in lists for field in one.fields):
         types.setdefault(folded(field.key), set()).add(field.type)

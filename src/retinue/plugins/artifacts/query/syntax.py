@@ -1,4 +1,4 @@
-"""What a query says, and how it is written."""
+"""The syntax tree of queries, and how it is written as text."""
 
 import re
 from collections.abc import Sequence
@@ -10,13 +10,13 @@ from retinue.errors import UsageError
 Operator = Literal[":", "!:", "=", "!=", ">", ">=", "<", "<=", "in"]
 KEYWORDS = frozenset({"AND", "OR", "NOT", "IN", "IS", "EMPTY", "ORDER", "BY", "SHOW"})
 TEXT = "text"
-"""The field that stands for all words of an item or a note."""
+"""The field that covers all text of an item or a note."""
 
 _PLAIN = re.compile(r"[\w.+/@#%&-]+")
 
 
 class QueryError(UsageError):
-    """A query that cannot be read or answered; says where, and what was expected there."""
+    """An invalid query; has the position and what was expected there."""
 
     code = "invalid_query"
 
@@ -29,7 +29,7 @@ class QueryError(UsageError):
 
 @dataclass(frozen=True, slots=True)
 class Word:
-    """A name or a value, and where it stands."""
+    """A name or a value, and its position."""
 
     text: str
     at: int = field(default=0, compare=False)
@@ -37,7 +37,7 @@ class Word:
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """A field beside a value; with `in`, beside several."""
+    """Compares a field with a value, or with several for `in`."""
 
     name: Word
     operator: Operator
@@ -47,7 +47,7 @@ class Comparison:
 
 @dataclass(frozen=True, slots=True)
 class Emptiness:
-    """Whether a field has nothing in it."""
+    """Tests whether a field is empty."""
 
     name: Word
     is_empty: bool
@@ -55,21 +55,21 @@ class Emptiness:
 
 @dataclass(frozen=True, slots=True)
 class Not:
-    """What must not be so."""
+    """A negated condition."""
 
     inner: "Condition"
 
 
 @dataclass(frozen=True, slots=True)
 class And:
-    """What must be so together; at least two, none of them an `And`."""
+    """Conditions that must all be true; at least two, none of them an `And`."""
 
     parts: tuple["Condition", ...]
 
 
 @dataclass(frozen=True, slots=True)
 class Or:
-    """What is enough alone; at least two, none of them an `Or`."""
+    """Conditions of which one must be true; at least two, none of them an `Or`."""
 
     parts: tuple["Condition", ...]
 
@@ -87,14 +87,14 @@ class Order:
 
 @dataclass(frozen=True, slots=True)
 class Query:
-    """Which ones, in which order, and what to show of them; everything may be left out."""
+    """A query: filter, order and fields to show; all are optional."""
 
     where: Condition | None = None
     order: tuple[Order, ...] = ()
     show: tuple[Word, ...] = ()
 
     def __str__(self) -> str:
-        """Write it so that reading gives the same query again."""
+        """Return text that parses to the same query."""
         parts: list[str] = []
         if self.where is not None:
             parts.append(_written(self.where))
@@ -106,7 +106,7 @@ class Query:
 
 
 def joined(kind: type[And] | type[Or], parts: Sequence[Condition]) -> Condition:
-    """Join conditions flat: what is joined alike already becomes part of the whole."""
+    """Join conditions, flattening nested ones of the same kind."""
     flat: list[Condition] = []
     for part in parts:
         flat.extend(part.parts if isinstance(part, kind) else (part,))
@@ -114,7 +114,7 @@ def joined(kind: type[And] | type[Or], parts: Sequence[Condition]) -> Condition:
 
 
 def quoted(text: str) -> str:
-    """Write a name or a value, in quotes where it would be read as something else."""
+    """Return a name or a value, in quotes if needed."""
     if _PLAIN.fullmatch(text) and text.upper() not in KEYWORDS:
         return text
     return '"' + text.replace("\\", "\\\\").replace('"', '\\"') + '"'
