@@ -35,7 +35,7 @@ _EPOCH = datetime.fromtimestamp(0, UTC)
 
 
 def to_microseconds(moment: datetime) -> int:
-    """The microseconds since 1970, exactly: a float would round them."""
+    """Return the exact number of microseconds since 1970; a float would be rounded."""
     since = moment - _EPOCH
     return (since.days * 86_400 + since.seconds) * 1_000_000 + since.microseconds
 

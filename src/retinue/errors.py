@@ -184,7 +184,7 @@ class UnknownModelError(ModelError):
 
 
 def error_of(code: str, message: str) -> RetinueError:
-    """The error that was stored as its code and message, as far as these say what it was."""
+    """Recreate an error from its stored code and message, without details."""
     found = _by_code().get(code, RetinueError)
     error = found(message)
     error.code = code
@@ -192,7 +192,7 @@ def error_of(code: str, message: str) -> RetinueError:
 
 
 def _by_code() -> Mapping[str, type[RetinueError]]:
-    """The classes that are made of a message alone; the others are stood for by their parents."""
+    """Return the classes that need only a message; a parent class represents the others."""
     own: Mapping[str, type[RetinueError]] = {
         kind.code: kind
         for kind in (

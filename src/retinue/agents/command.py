@@ -1,4 +1,4 @@
-"""Commands: what owners and parents order an agent to do, stored as items of its inbox."""
+"""Commands from owners and parents to an agent, stored as items in its inbox."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -9,18 +9,18 @@ from retinue.agents.descriptor import Route
 from retinue.ids import AgentId, RequestId
 
 UNCHANGED = "unchanged"
-"""The code of a command that found nothing to do; its caller gets False."""
+"""The code of a command that had nothing to do; the caller receives False."""
 
 
 class AgentPatch(Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
-    """What a person may change about an agent; UNSET stays as it is, None clears."""
+    """Changes to an agent; UNSET keeps a value, None clears it."""
 
     name: str | UnsetType | None = UNSET
     pinned: bool | UnsetType = UNSET
     attributes: dict[str, Any] | UnsetType = UNSET
     model: str | UnsetType | None = UNSET
     env: Mapping[str, str | None] | UnsetType = UNSET
-    """sealed values by name; None removes one"""
+    """encrypted values by name; None removes one"""
 
 
 class _Command(Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
@@ -28,21 +28,21 @@ class _Command(Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=
 
 
 class StopCommand(_Command, frozen=True, kw_only=True, tag="stop"):
-    """End the turn that is running or about to begin; the queue stays."""
+    """End the turn that is running or about to start; queued messages stay."""
 
     up_to: int = 0
-    """the seq of the last item that may be about to begin; 0 when a turn was running, so that
-    messages queued behind that turn are never stopped in its place"""
+    """the seq of the last item that may be about to start; 0 if a turn was running, so that
+    messages queued behind that turn are never stopped instead of it"""
 
 
 class ResetCommand(_Command, frozen=True, kw_only=True, tag="reset"):
-    """Clear the context, end the turn, drop what people queued before the command."""
+    """Clear the context, end the turn, and cancel messages queued before the command."""
 
     reason: str = ""
 
 
 class CompactCommand(_Command, frozen=True, kw_only=True, tag="compact"):
-    """Sum up the older part of the context."""
+    """Summarize the older part of the context."""
 
 
 class PatchCommand(_Command, frozen=True, kw_only=True, tag="patch"):
@@ -52,7 +52,7 @@ class PatchCommand(_Command, frozen=True, kw_only=True, tag="patch"):
 
 
 class TerminateCommand(_Command, frozen=True, kw_only=True, tag="terminate"):
-    """End the agent for good, and its children with it; its history stays."""
+    """End the agent permanently, with its children; its history stays."""
 
     reason: str
 
@@ -62,25 +62,27 @@ class DeleteCommand(_Command, frozen=True, kw_only=True, tag="delete"):
 
 
 class SwitchCommand(_Command, frozen=True, kw_only=True, tag="switch"):
-    """A person comes to this agent, leaves it, or comes back to their chat.
+    """A person joins this agent, leaves it, or returns to their chat.
 
-    The text of the item is an account of what was said at the agent that the person left.
+    The text of the item is a report of the conversation with the agent that the person left.
     """
 
-    is_chat: bool = False  # this is the chat's own agent: `to` answers the chat from now on
+    is_chat: bool = False  # the receiver is the chat's own agent: `to` now answers the chat
     to: AgentId | None = None  # None = the chat's own agent again
-    route: Route | None = None  # else: the chat that it answers from now on
-    tells: AgentId | None = None  # the agent that wants an account of what was said
-    is_return: bool = False  # the person's own order to come back to this agent
-    leaving: AgentId | None = None  # from this agent, where the store does not know which
+    route: Route | None = None  # otherwise: the chat that the receiver now answers
+    tells: AgentId | None = None  # the agent that gets a report of the conversation
+    is_return: bool = False  # the person asked to return to this agent
+    leaving: AgentId | None = (
+        None  # the agent that the person leaves, if the store does not know it
+    )
 
 
 class ProvideCommand(_Command, frozen=True, kw_only=True, tag="provide"):
-    """Start a subagent that waited for its variables."""
+    """Start a subagent that waits for its variables."""
 
     request_id: RequestId
-    env: Mapping[str, str]  # sealed for the child
-    by: str  # who gave them, for the audit
+    env: Mapping[str, str]  # encrypted for the child
+    by: str  # who provided them, for the audit log
 
 
 Command = (
@@ -96,20 +98,20 @@ Command = (
 
 
 def name_of(command: Command) -> str:
-    """The tag under which the command is stored and shown."""
+    """Return the tag of a command, as stored and shown."""
     return str(command.__struct_config__.tag)
 
 
 def interrupts(command: Command | None) -> bool:
-    """Whether it interrupts the model call or the tools that are running."""
+    """Whether the command interrupts a running model call or tool."""
     return isinstance(command, StopCommand | ResetCommand | TerminateCommand | DeleteCommand)
 
 
 def runs_beside_work(command: Command | None) -> bool:
-    """Whether it applies while a model or a tool is working: it adds no record."""
+    """Whether the command applies during a model or tool call; it adds no record."""
     return isinstance(command, PatchCommand | ProvideCommand)
 
 
 def reaches_ended_agents(command: Command | None) -> bool:
-    """Whether an agent that ended still obeys it."""
+    """Whether the command applies to terminated agents."""
     return isinstance(command, PatchCommand | DeleteCommand)

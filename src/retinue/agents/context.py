@@ -256,7 +256,7 @@ def user_content(text: str, files: Sequence[FileReference]) -> list[Content]:
 
 
 def content_characters(content: Content) -> int:
-    """Count text as it is and any image as its placeholder, however large its data."""
+    """Count the characters of text; an image counts as its placeholder, regardless of its size."""
     return len(content.text) if isinstance(content, TextContent) else len(IMAGE_PLACEHOLDER)
 
 
@@ -275,7 +275,7 @@ def estimated_tokens(characters: int) -> int:
 
 
 def corrected_tokens(estimate: int, last: TokenSnapshot | None, model: str) -> int:
-    """Scale the estimate by how far off it was at the last call to the same model."""
+    """Scale an estimate by its error at the last call to the same model."""
     if last is None or last.model != model or last.estimated < 100 or last.reported <= 0:
         return estimate
     ratio = last.reported / last.estimated

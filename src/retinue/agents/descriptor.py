@@ -12,9 +12,9 @@ Kind = Literal["user", "cron", "heartbeat", "system", "subagent", "swarm", "perm
 
 
 class Route(Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
-    """A chat whose person talks to an agent that is not the chat's own."""
+    """A chat that is currently answered by another agent."""
 
-    agent_id: AgentId  # the chat's own
+    agent_id: AgentId  # the chat's own agent
     connector: str
     channel: str
 

@@ -123,21 +123,21 @@ def is_final(fate: Fate) -> TypeGuard[FinalFate]:
     return fate in FINAL
 
 
-# A client may put one line before a person's message, for the model and not for people. It is a
-# part of the message like any other and gives no rights. It is only parsed in order to be left
-# out where people read, and only where the line is such a tag and nothing else.
+# A client can put a context line before a person's message, for the model only. It is ordinary
+# message text and grants no rights. It is parsed only to hide it from people, and only a line
+# that consists of nothing but the tag is hidden.
 _CONTEXT_LINE = re.compile(
     r"""\A<context(?:[ \t]+[A-Za-z][\w-]*="[^"\n]*")*[ \t]*/>[ \t]*(?:\r?\n|\Z)""", re.ASCII
 )
 
 
 def without_context_line(text: str) -> str:
-    """The message as people see it."""
+    """Return the message as people see it."""
     return _CONTEXT_LINE.sub("", text, count=1) if text.startswith("<context") else text
 
 
 def seen_text(text: str, sender: str) -> str:
-    """The same, for any sender: agents have no window, so what they write is shown whole."""
+    """Return a message as people see it; messages of agents are shown in full."""
     return text if is_agent_id(sender) else without_context_line(text)
 
 

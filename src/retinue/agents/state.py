@@ -53,7 +53,7 @@ class TokenStats(Struct, frozen=True, kw_only=True, rename="camel", omit_default
 def counted(
     stats: Mapping[str, dict[str, TokenStats]], model: str, usage: Usage
 ) -> dict[str, dict[str, TokenStats]]:
-    """Add a call's tokens to the sums of its provider and model."""
+    """Add the tokens of a call to the totals of its provider and model."""
     provider, _, name = model.partition(":")
     name = name or provider
     models = stats.get(provider, {})
