@@ -53,7 +53,7 @@ async def test_a_permission_that_is_held_already_asks_nobody(start: Start) -> No
     receipt = await kit.post(agent, "go")
     await decide(kit, await pending(kit))
     await kit.outcome(receipt)
-    assert (await kit.ask(agent, "go")).reply == "heard: You hold @network already: go on."
+    assert (await kit.ask(agent, "go")).reply == "heard: You already have @network. Continue."
     assert len(await kit.store.requests.list(LOCAL_OWNER)) == 1
 
 
@@ -325,7 +325,7 @@ async def test_no_more_than_so_many_requests_wait_for_one_agent(
         await kit.post(agent, str(number))
         await pending(kit, count=number + 1)
         await kit.ask(agent, "go on")
-    assert "no more can" in (await kit.ask(agent, "2")).reply
+    assert "which is the limit" in (await kit.ask(agent, "2")).reply
     await pending(kit, count=2)
 
 
@@ -343,9 +343,9 @@ async def test_no_more_than_so_many_requests_wait_for_one_agent(
         ("@read:/" + "a" * 5000, "longer than 4096"),
         ("@read:/", "cannot be granted"),
         ("@write:/proc/self", "cannot be granted"),
-        ("@read:/no/such/place", "nothing at"),
-        ("@tool:missing", "not among yours"),
-        ("@tool:request_permission", "just call it"),
+        ("@read:/no/such/place", "does not exist"),
+        ("@tool:missing", "do not have the tool"),
+        ("@tool:request_permission", "call it directly"),
     ],
 )
 async def test_a_malformed_permission_is_refused_with_the_truth_and_nothing_is_created(
@@ -374,7 +374,7 @@ async def test_a_path_through_a_symbolic_link_or_to_our_own_data_is_refused(
     kit = await start(tricky, collaborates=True)
     agent = await kit.agent()
     assert "symbolic link to /etc/ssl" in (await kit.ask(agent, "link/ssl")).reply
-    assert "its own data" in (await kit.ask(agent, ".retinue/agents")).reply
+    assert "own data" in (await kit.ask(agent, ".retinue/agents")).reply
     assert await kit.store.requests.list(LOCAL_OWNER) == []
 
 

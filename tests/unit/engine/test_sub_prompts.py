@@ -188,7 +188,7 @@ async def test_a_subagent_that_a_sub_prompt_begins_reports_to_the_agent(start: S
     agent = await kit.agent()
     assert (await kit.ask(agent, "hi")).reply == "told"
     result = await tool_result(kit, agent)
-    assert "Its result will reach you as a message." in result.text
+    assert "Its result will arrive as a message." in result.text
     records = await record_until(kit, agent, lambda record: isinstance(record, SystemRecord))
     assert "has returned the following result" in str(records)
 

@@ -240,7 +240,7 @@ async def test_only_an_agent_that_a_person_talks_to_can_switch(start: Start) -> 
     caller = await kit.agent("general")
     await kit.ask(caller, "go")
     asked = await the_session(kit, "todo")
-    assert "not a person" in (await result(kit, asked))["error"]
+    assert "not a user" in (await result(kit, asked))["error"]
     assert await sessions(kit, "journal") == []
 
 

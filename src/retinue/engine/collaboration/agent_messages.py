@@ -16,7 +16,7 @@ from retinue.tools.function_tool import FunctionTool, tool
 from retinue.tools.port import ToolContext
 
 INLINE_CHARACTERS = 8_000
-"""A longer text goes into the target's files, and the message says where."""
+"""A longer text is written to the target's files, and the message names the file."""
 
 
 def messaging_tools(services: CollaborationServices) -> list[FunctionTool[..., Any]]:
@@ -25,19 +25,19 @@ def messaging_tools(services: CollaborationServices) -> list[FunctionTool[..., A
     @tool(name="send_agent_message", effect="keyed", capabilities=["agents.write"])
     async def send(
         ctx: ToolContext,
-        text: Annotated[str, "the message, with all that the other agent needs to know"],
+        text: Annotated[str, "the message, including everything the other agent needs to know"],
         agentId: Annotated[  # noqa: N803  the name on the wire
             str | None,
             Field(
-                description="whom to write to: an id, system:<tag> or swarm:<id>; "
-                "without it the parent, or the last chat"
+                description="the recipient: an agent id, system:<tag> or swarm:<id>; "
+                "defaults to the parent, or to the most recent chat"
             ),
         ] = None,
         silent: Annotated[
-            bool, Field(description="only to be known: it is read at the next occasion")
+            bool, Field(description="do not wake the agent; it reads the message in its next turn")
         ] = False,
     ) -> str:
-        """Send a message to another agent. It is told who wrote; an answer is a message, too."""
+        """Send a message to another agent. The message names you; a reply is also a message."""
         call = call_of(ctx)
         text = clean_text(text)
         if not text.strip():
@@ -57,7 +57,7 @@ def messaging_tools(services: CollaborationServices) -> list[FunctionTool[..., A
 
 
 async def _filed(services: CollaborationServices, target: AgentId, key: str, text: str) -> str:
-    """Put a long text into the target's files, where the same call always finds the same place."""
+    """Write a long text to the target's files; a repeated call writes the same file."""
     name = hashlib.sha256(key.encode()).hexdigest()[:12]
     file = await services.trees.tree(target).write(
         f"/attachments/message-{name}.txt", text.encode()

@@ -1,4 +1,4 @@
-"""`agents_switch`: the person goes on with another agent."""
+"""`agents_switch`: moves the user to another agent."""
 
 from typing import Annotated, Any
 
@@ -15,9 +15,7 @@ from retinue.stores.port import Agent, Departure, Effects
 from retinue.tools.function_tool import FunctionTool, tool
 from retinue.tools.port import ToolContext
 
-Words = Annotated[
-    str | None, Field(description="what the person wants to begin with there, if anything")
-]
+Words = Annotated[str | None, Field(description="the user's first message to that agent, if any")]
 
 
 def switching_tools(services: CollaborationServices) -> list[FunctionTool[..., Any]]:
@@ -28,18 +26,18 @@ def switching_tools(services: CollaborationServices) -> list[FunctionTool[..., A
         session: SessionName = DEFAULT,
         message: Words = None,
     ) -> dict[str, Any]:
-        """Let the person go on with another agent, or go back to the one they came from.
+        """Switch the user to another agent, or back to the one they came from.
 
-        That agent is told where they come from and what was said last.
+        The other agent receives a short summary of this conversation.
         """
         call = call_of(ctx)
         if message is not None:
             message = checked_text(message, (), services.limits.message_characters).strip()
         me = await services.store.agent(ctx.owner, ctx.agent_id)
         if me.kind != "user":
-            raise RefusedError("no person talks to this agent: there is nobody to switch")
+            raise RefusedError("no user is in a conversation with this agent, so it cannot switch")
         if call.turn.trail is not None and call.turn.trail.agents:
-            raise RefusedError("another agent asked for this, not a person: answer it instead")
+            raise RefusedError("another agent asked for this, not a user: answer it instead")
         chosen = await _chosen(services, call, agentId, session.strip())
         told = chosen.told()
         departure = Departure(
@@ -57,7 +55,7 @@ def switching_tools(services: CollaborationServices) -> list[FunctionTool[..., A
 async def _chosen(
     services: CollaborationServices, call: CallContext, name: str, session: str
 ) -> DelegateSession:
-    """Where the person came from is always open to them; all else as for a message."""
+    """The agent the user came from is always allowed; others follow the rules for messages."""
     home = await _home(services, call)
     if home is not None and home.definition == name and session in (DEFAULT, "latest", home.id):
         return DelegateSession(agent=home)

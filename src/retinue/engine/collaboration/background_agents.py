@@ -1,4 +1,4 @@
-"""`start_background_agent`: a subagent that works beside the conversation."""
+"""`start_background_agent`: a subagent that works in the background."""
 
 from typing import Annotated, Any
 
@@ -28,17 +28,17 @@ def background_tools(services: CollaborationServices) -> list[FunctionTool[..., 
     @tool(name="start_background_agent", effect="keyed", capabilities=["agents.write"])
     async def start(
         ctx: ToolContext,
-        prompt: Annotated[str, Field(description="all that it needs to know to do its work")],
-        name: Annotated[str | None, Field(description="what to call it")] = None,
+        prompt: Annotated[str, Field(description="the task, with everything the agent needs")],
+        name: Annotated[str | None, Field(description="a short name for the agent")] = None,
         definition: Annotated[
-            str | None, Field(description="what kind of agent; without it one like you")
+            str | None, Field(description="the definition to use; defaults to your own")
         ] = None,
     ) -> str:
-        """Start an agent that works in the background. Its result reaches you as a message."""
+        """Start an agent that works in the background. Its result arrives as a message."""
         call = call_of(ctx)
         prompt = clean_text(prompt)
         if not prompt.strip():
-            raise UsageError("prompt: it is empty; say what the agent has to do")
+            raise UsageError("prompt: it is empty; describe the task")
         refuse_endless(call, services.limits)
         chosen = definition or ctx.definition
         if chosen != ctx.definition:
@@ -61,27 +61,27 @@ def background_tools(services: CollaborationServices) -> list[FunctionTool[..., 
             made = structs.replace(made, state=structs.replace(made.state, env=env))
         call.emit(Effects(posts=(Post(to=made, item=item, owner=ctx.owner),)))
         return (
-            f'Started the background agent "{named}" ({child}). Its result will reach you as a '
-            "message; with its id you can write to it before that."
+            f'Started the background agent "{named}" ({child}). Its result will arrive as a '
+            "message; until then you can write to it by its id."
         )
 
     return [start]
 
 
 def name_of(name: str | None, prompt: str) -> str:
-    """The given name, else how the prompt begins."""
+    """The given name, else the first words of the prompt."""
     words = " ".join(clean_text(name or "").split()) or " ".join(prompt.split())
     return words if len(words) <= _LONGEST_NAME else f"{words[: _LONGEST_NAME - 1].rstrip()}…"
 
 
 async def check_room(services: CollaborationServices, parent: Agent) -> None:
-    """Refuse one more child when the family is as deep or as large as it may be."""
+    """Refuse another child when the limit on depth or on live children is reached."""
     limits = services.limits
     depth = len(await ancestors_of(services.store, parent)) + 1
     if depth > limits.subagent_depth:
         raise RefusedError(
             f"agents may be nested {limits.subagent_depth} deep (limits.subagentDepth): "
-            "do this yourself"
+            "do the work yourself"
         )
     children = await services.store.children(parent.owner, parent.id)
     live = sum(
@@ -90,6 +90,6 @@ async def check_room(services: CollaborationServices, parent: Agent) -> None:
     )
     if live >= limits.live_children:
         raise RefusedError(
-            f"{live} of your agents are at work or kept, as many as may be "
+            f"{live} of your agents are active, which is the limit "
             "(limits.liveChildren): wait for one to finish"
         )

@@ -1,4 +1,4 @@
-"""The tools of collaboration together."""
+"""All tools with which agents reach each other."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -25,7 +25,7 @@ COLLABORATION_TOOLS = (
     "request_permission_via_parent",
     "ask_user",
 )
-"""The names, for definitions that are read before there is an engine."""
+"""The names, for definitions that load before the engine exists."""
 
 
 def collaboration_tools(services: CollaborationServices) -> Sequence[FunctionTool[..., Any]]:

@@ -1,4 +1,4 @@
-"""Which conversation of a definition a message goes to."""
+"""Chooses the conversation of a definition that a message goes to."""
 
 from dataclasses import dataclass
 from datetime import datetime
@@ -18,7 +18,7 @@ DEFAULT = "latest-or-create"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DelegateSession:
-    """The conversation that was chosen, and whether it is made for this message."""
+    """The chosen conversation, and whether this message creates it."""
 
     agent: Agent | NewAgent
     is_new: bool = False
@@ -29,11 +29,11 @@ class DelegateSession:
 
     @property
     def address(self) -> AgentId | NewAgent:
-        """Where a post goes: one to a new conversation creates it."""
+        """The address for a post; posting to a new conversation creates it."""
         return self.agent if isinstance(self.agent, NewAgent) else self.agent.id
 
     def told(self) -> dict[str, Any]:
-        """How it is named in results."""
+        """The fields that identify it in results."""
         return {
             "agentId": self.agent.definition,
             "sessionId": self.agent.id,
@@ -45,7 +45,7 @@ class DelegateSession:
 async def resolve(
     services: CollaborationServices, call: CallContext, definition: str, wanted: str
 ) -> DelegateSession:
-    """Find the conversation by strategy or id; never the caller, nor one that waits for it."""
+    """Find the conversation by strategy or id; never the caller or an agent waiting for it."""
     waiting = {call.agent_id, *(call.turn.trail.agents if call.turn.trail else ())}
     if wanted not in STRATEGIES:
         return DelegateSession(
@@ -59,7 +59,7 @@ async def resolve(
             return DelegateSession(agent=latest)
         if wanted == "latest":
             raise NotFoundError(
-                f"the agent {definition!r} has no session yet: session 'create' makes one"
+                f"the agent {definition!r} has no session yet; use session 'create' to start one"
             )
     return DelegateSession(agent=_new(call.owner, definition, services.clock.now()), is_new=True)
 
@@ -79,12 +79,12 @@ async def _named(
     if agent.definition != definition or agent.lifecycle != "active":
         raise missing
     if agent.id in waiting:
-        raise RefusedError(f"the session {wanted!r} waits for you already: answer it instead")
+        raise RefusedError(f"the session {wanted!r} is waiting for you: answer it instead")
     return agent
 
 
 def _new(owner: OwnerId, definition: str, now: datetime) -> NewAgent:
-    """A conversation like any other: people find it in their list and can go on with it."""
+    """An ordinary conversation: users see it in their list and can continue it."""
     return NewAgent(
         id=new_agent_id(),
         owner=owner,

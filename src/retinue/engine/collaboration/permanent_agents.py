@@ -20,9 +20,9 @@ from retinue.tools.port import ToolContext
 _LONGEST_NAME = 100
 _LONGEST_DESCRIPTION = 1_000
 
-AgentKey = Annotated[str | None, Field(description="the one to change; else it is found by name")]
+AgentKey = Annotated[str | None, Field(description="the agent to update; defaults to the name")]
 DefinitionName = Annotated[
-    str | None, Field(description="what kind of agent a new one is; without it one like you")
+    str | None, Field(description="the definition of a new agent; defaults to your own")
 ]
 
 
@@ -34,13 +34,13 @@ def _creating(services: CollaborationServices) -> FunctionTool[..., Any]:
     @tool(name="create_permanent_agent", effect="keyed", capabilities=["agents.write"])
     async def create(
         ctx: ToolContext,
-        name: Annotated[str, "what the agent is called; each name is used once"],
-        description: Annotated[str, Field(description="what it is good for, for other agents")],
-        systemPrompt: Annotated[str, Field(description="how it works")],  # noqa: N803
+        name: Annotated[str, "the agent's name; must be unique"],
+        description: Annotated[str, Field(description="what it does, shown to other agents")],
+        systemPrompt: Annotated[str, Field(description="its instructions")],  # noqa: N803
         agentId: AgentKey = None,  # noqa: N803
         definition: DefinitionName = None,
     ) -> str:
-        """Make an agent that stays, under a name, or change the one of that name or id."""
+        """Create a permanent agent, or update the one with this name or id."""
         call = call_of(ctx)
         name = _text("name", " ".join(name.split()), _LONGEST_NAME)
         description = _text("description", description, _LONGEST_DESCRIPTION)
@@ -53,7 +53,7 @@ def _creating(services: CollaborationServices) -> FunctionTool[..., Any]:
             agent_id = new_agent_id()
         else:
             if definition not in (None, known.definition):
-                raise UsageError(f"definition: {name!r} is a {known.definition!r} and stays one")
+                raise UsageError(f"definition: {name!r} is a {known.definition!r}; that is fixed")
             chosen, agent_id = known.definition, known.id
         descriptor = PermanentDescriptor(
             id=agent_id, name=name, description=description, system_prompt=prompt
@@ -64,7 +64,7 @@ def _creating(services: CollaborationServices) -> FunctionTool[..., Any]:
             return f'Created the permanent agent "{name}" ({agent_id}).'
         change = Redescription(agent_id=agent_id, owner=ctx.owner, descriptor=descriptor)
         call.emit(Effects(redescribed=(change,)))
-        return f'Updated the permanent agent "{name}" ({agent_id}); its history stays.'
+        return f'Updated the permanent agent "{name}" ({agent_id}); its history is kept.'
 
     return create
 
@@ -72,7 +72,7 @@ def _creating(services: CollaborationServices) -> FunctionTool[..., Any]:
 def _listing(services: CollaborationServices) -> FunctionTool[..., Any]:
     @tool(name="list_permanent_agents", effect="pure", capabilities=["agents.read"])
     async def listed(ctx: ToolContext) -> dict[str, Any]:
-        """List the permanent agents, with the ids that reach them."""
+        """List the permanent agents with their ids."""
         found = await _known(services, ctx)
         return {
             "agents": [
@@ -90,7 +90,7 @@ def _deleting(services: CollaborationServices) -> FunctionTool[..., Any]:
         ctx: ToolContext,
         agentId: Annotated[str, Field(description="its id or its name")],  # noqa: N803
     ) -> str:
-        """End a permanent agent for good; its name is free afterwards."""
+        """Delete a permanent agent; its name becomes available again."""
         call = call_of(ctx)
         wanted = agentId.strip()
         found = [
@@ -107,7 +107,7 @@ def _deleting(services: CollaborationServices) -> FunctionTool[..., Any]:
         item = command_item(command, sender, call.clock.now())
         post = Post(to=AgentId(found[0].id), item=item, owner=ctx.owner)
         call.emit(Effects(posts=(post,)))
-        return f'The permanent agent "{found[0].name}" ends; its history stays with its owner.'
+        return f'Deleted the permanent agent "{found[0].name}"; its owner keeps the history.'
 
     return delete
 
@@ -117,7 +117,7 @@ def _text(field: str, value: str, longest: int) -> str:
     if not value:
         raise UsageError(f"{field}: it is empty")
     if len(value) > longest:
-        raise UsageError(f"{field}: it has {len(value)} characters; at most {longest} are taken")
+        raise UsageError(f"{field}: it has {len(value)} characters; the limit is {longest}")
     return value
 
 
@@ -136,7 +136,7 @@ async def _known(services: CollaborationServices, ctx: ToolContext) -> list[List
 async def _wanted(
     services: CollaborationServices, ctx: ToolContext, name: str, agent_id: str | None
 ) -> Agent | None:
-    """The agent to change: by its id, which must be a permanent agent's, else by its name."""
+    """The agent to update: by the id of a permanent agent, else by name."""
     store, owner = services.store, ctx.owner
     if agent_id is None:
         unnamed = PermanentDescriptor(id=AgentId(""), name=name, description="", system_prompt="")

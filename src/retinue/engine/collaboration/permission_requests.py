@@ -25,7 +25,7 @@ _UNTOUCHABLE = ("/proc", "/sys", "/dev", "/work")
 Tag = Annotated[
     str, Field(description="@network, @read:<absolute path>, @write:<absolute path>, @tool:<name>")
 ]
-Reason = Annotated[str, Field(description="why you need it, for the person who decides")]
+Reason = Annotated[str, Field(description="why you need it, shown to the owner")]
 
 
 def permission_tools(services: CollaborationServices) -> list[FunctionTool[..., Any]]:
@@ -47,21 +47,21 @@ def permission_tools(services: CollaborationServices) -> list[FunctionTool[..., 
         _check(services, ctx, permission)
         reason = _text(reason, "reason", LONGEST_REASON)
         if is_held(permission, ctx.grants):
-            return ToolOutput(text=f"You hold {permission.tag} already: go on.")
+            return ToolOutput(text=f"You already have {permission.tag}. Continue.")
         return await ask(ctx, "permission", Asked(permission=permission.tag, reason=reason))
 
     @tool(name="request_permission", effect="keyed")
     async def request_permission(
         ctx: ToolContext, permission: Tag, reason: Reason
     ) -> ToolOutput | Pending:
-        """Ask the owner for a permission. You wait for the decision; it is the result."""
+        """Ask the owner for a permission. The call waits for the decision and returns it."""
         return await ask_permission(ctx, permission, reason)
 
     @tool(name="request_permission_via_parent", effect="keyed")
     async def request_permission_via_parent(
         ctx: ToolContext, permission: Tag, reason: Reason
     ) -> ToolOutput | Pending:
-        """Ask the owner for a permission as a background agent: their chat hears of it, too."""
+        """Ask the owner for a permission from a background agent; their chat is notified too."""
         return await ask_permission(ctx, permission, reason)
 
     @tool(name="ask_user", effect="keyed")
@@ -74,9 +74,9 @@ def permission_tools(services: CollaborationServices) -> list[FunctionTool[..., 
                 'enum, format "date" or "multiline"), number, integer, boolean'
             ),
         ],
-        title: Annotated[str, Field(description="what it is about, in one line")] = "",
+        title: Annotated[str, Field(description="a one-line title")] = "",
     ) -> ToolOutput | Pending:
-        """Ask the owner to fill in a form. You wait; the values are the result, as JSON."""
+        """Ask the owner to fill in a form. The call waits and returns the values as JSON."""
         fields = parse_form(schema)
         return await ask(ctx, "question", Asked(title=_line(title), fields=fields))
 
@@ -93,14 +93,14 @@ def _line(text: str) -> str:
 def _text(text: str, name: str, longest: int) -> str:
     text = clean_text(text).strip()
     if not text:
-        raise UsageError(f"{name}: say something")
+        raise UsageError(f"{name}: it is empty")
     if len(text) > longest:
         raise UsageError(f"{name}: at most {longest} characters")
     return text
 
 
 def _check(services: CollaborationServices, ctx: ToolContext, permission: Permission) -> None:
-    """Refuse what could not be granted, with the truth, before anybody is bothered."""
+    """Refuse what could not be granted before the owner is asked."""
     if permission.kind == "tool":
         _check_tool(call_of(ctx).config, permission.target)
     elif permission.kind in ("read", "write"):
@@ -110,11 +110,11 @@ def _check(services: CollaborationServices, ctx: ToolContext, permission: Permis
 def _check_tool(config: PromptConfig, name: str) -> None:
     if name not in config.tools:
         raise RefusedError(
-            f"permission: the tool {name!r} is not among yours, and no permission adds one: "
+            f"permission: you do not have the tool {name!r}, and a permission cannot add it: "
             "your definition decides which tools you have"
         )
     if not config.definition.needs_approval(name):
-        raise UsageError(f"permission: {name!r} runs without asking; just call it")
+        raise UsageError(f"permission: {name!r} needs no permission; call it directly")
 
 
 def _check_path(services: CollaborationServices, path: str) -> None:
@@ -124,10 +124,10 @@ def _check_path(services: CollaborationServices, path: str) -> None:
     real = os.path.realpath(path)
     if real != path:
         raise UsageError(
-            f"permission: {path} leads through a symbolic link to {real}; ask for that place itself"
+            f"permission: {path} is a symbolic link to {real}; ask for that path instead"
         )
     if not os.path.exists(path):  # noqa: PTH110
-        raise UsageError(f"permission: there is nothing at {path}")
+        raise UsageError(f"permission: {path} does not exist")
     data = os.path.realpath(services.settings.data_dir)
     if asked.is_relative_to(data):
-        raise RefusedError(f"permission: {path} is where Retinue keeps its own data")
+        raise RefusedError(f"permission: {path} holds Retinue's own data and cannot be granted")

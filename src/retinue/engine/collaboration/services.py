@@ -1,4 +1,4 @@
-"""What the tools of collaboration work with."""
+"""The services that collaboration tools use."""
 
 from dataclasses import dataclass
 from typing import cast
@@ -18,7 +18,7 @@ from retinue.tools.port import FileTrees, ToolContext
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CollaborationServices:
-    """Read here; what a tool changes it asks of its call, which commits it with the result."""
+    """For reading. Changes go through the call's effects, which are committed with its result."""
 
     store: Store
     catalog: Catalog
@@ -30,14 +30,14 @@ class CollaborationServices:
 
 
 def call_of(ctx: ToolContext) -> CallContext:
-    """The engine's side of a context: the engine gives its own tools nothing else."""
+    """The call behind a context; the engine's own tools always get a `CallContext`."""
     return cast("CallContext", ctx)
 
 
 def new_agent(
     call: CallContext, descriptor: Descriptor, definition: str, *, agent_id: AgentId | None = None
 ) -> NewAgent:
-    """An agent that this call finds or creates. It begins without grants: it asks for its own."""
+    """An agent that this call finds or creates. It starts without grants."""
     now = call.clock.now()
     return NewAgent(
         id=agent_id or new_agent_id(),

@@ -1,4 +1,4 @@
-"""The family of an agent: the chain of its parents, and its children as a tree."""
+"""An agent's ancestors, and its descendants as a tree."""
 
 from collections import deque
 from collections.abc import Sequence
@@ -14,14 +14,14 @@ from retinue.ids import AgentId, OwnerId
 from retinue.stores.port import Agent, Post, Store, command_item
 
 LARGEST = 200
-"""At most so many agents of a tree are shown, those at work before the others."""
+"""The most agents of a tree that are shown; busy ones come first."""
 
-_FARTHEST = 64  # ancestors; far more than may be nested
+_FARTHEST = 64  # ancestors; well above the nesting limit
 
 
 @dataclass(slots=True, kw_only=True)
 class Branch:
-    """An agent and its children, as far as they are shown."""
+    """An agent and those of its children that are shown."""
 
     agent: Agent
     children: "list[Branch]" = field(default_factory=list["Branch"])
@@ -29,7 +29,7 @@ class Branch:
 
 
 class Relative(Protocol):
-    """Whoever has a family: an agent, or a call of one."""
+    """Anything with ancestors: an agent, or one of its calls."""
 
     @property
     def owner(self) -> OwnerId: ...
@@ -39,7 +39,7 @@ class Relative(Protocol):
 
 
 async def ancestors_of(store: Store, agent: Relative) -> Sequence[Agent]:
-    """Whom the agent answers to, as far as they are still there, the nearest first."""
+    """The agent's ancestors that still exist, nearest first."""
     found: list[Agent] = []
     parent_id = parent_of(agent.descriptor)
     while parent_id is not None and len(found) < _FARTHEST:
@@ -53,7 +53,7 @@ async def ancestors_of(store: Store, agent: Relative) -> Sequence[Agent]:
 
 
 async def living_family(store: Store, owner: OwnerId, agent_id: AgentId) -> list[AgentId]:
-    """Whoever ends when this agent ends, each child before its own children."""
+    """The active descendants, which end with this agent; parents before their children."""
     found: list[AgentId] = []
     for child in await store.children(owner, agent_id):
         if child.lifecycle == "active":
@@ -62,7 +62,7 @@ async def living_family(store: Store, owner: OwnerId, agent_id: AgentId) -> list
 
 
 async def tree_of(store: Store, owner: OwnerId, agent_id: AgentId, *, depth: int) -> Branch:
-    """The agent with its descendants, nearer ones first when there are too many."""
+    """The agent with its descendants; when there are too many, the nearest are shown."""
     root = Branch(agent=await store.agent(owner, agent_id))
     left = LARGEST - 1
     level = deque([(root, depth)])
@@ -78,7 +78,7 @@ async def tree_of(store: Store, owner: OwnerId, agent_id: AgentId, *, depth: int
 
 
 def ending_of(parent: AgentId, child: Agent, at: datetime) -> Post:
-    """The command that ends a child with its parent."""
+    """The command that terminates a child along with its parent."""
     command = TerminateCommand(reason="its parent was terminated")
     item = command_item(command, Sender(type="agent", id=parent), at)
     return Post(to=child.id, item=item, owner=child.owner, is_optional=True)

@@ -1,4 +1,4 @@
-"""What a subagent tells its parent while it works: a status for the registry, or a message."""
+"""Posts from a subagent to its parent while it works: a status update or a message."""
 
 from datetime import datetime
 
@@ -8,13 +8,13 @@ from retinue.ids import AgentId, OwnerId, new_item_id
 from retinue.stores.port import NewItem, Post
 
 LONGEST_STATUS = 500
-"""Characters of a status text: the registry is stored with every step of the parent."""
+"""Characters of a status text, bounded because the parent's state holds the registry."""
 
 
 def status_post(
     child: AgentId, owner: OwnerId, terms: ChildTerms, at: datetime, update: ChildUpdate
 ) -> Post:
-    """For the registry alone: nobody is woken by it, and no model reads it."""
+    """Update the registry; wakes no agent and is shown to no model."""
     body = ItemBody(text="", sender=Sender(type="agent", id=child), child=update)
     item = NewItem(id=new_item_id(), kind="status", body=body, admitted_at=at, silent=True)
     return Post(to=terms.parent, item=item, owner=owner, is_optional=True)
@@ -23,7 +23,7 @@ def status_post(
 def said_post(
     child: AgentId, owner: OwnerId, terms: ChildTerms, at: datetime, text: str, trail: Trail
 ) -> Post:
-    """For the parent's next step; it names who speaks."""
+    """A message for the parent's next step, naming the child."""
     body = ItemBody(
         text=f"Subagent (reference: {child}) says:\n\n{text}",
         sender=Sender(type="agent", id=child),

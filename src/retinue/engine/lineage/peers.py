@@ -1,4 +1,4 @@
-"""Whom an agent may reach: decided in one place, which tells no more than no."""
+"""Which agents an agent may reach. A refusal never reveals whether the target exists."""
 
 from collections.abc import Sequence
 
@@ -16,26 +16,26 @@ ONLY_ITS_CONTACT = "a swarm agent may write only to the agent that contacted it"
 
 
 def peers_of(definition: Definition, catalog: Catalog) -> Sequence[Definition]:
-    """The definitions that agents of this one may see and call, without itself, in its words."""
+    """The definitions that agents of this one may see and call, by the names that it uses."""
     around = catalog.around(definition)
     found = visible_agents(definition.agent_scope, around, itself=local(definition.name))
     return [peer for peer in found if _answers(peer)]
 
 
 def reachable(catalog: Catalog, caller: str, target: str) -> Definition:
-    """The definition of that name; unknown, hidden and denied ones are refused in one way."""
+    """The definition with this name; unknown, hidden and denied names get the same error."""
     definition = catalog.definition(caller)
     for peer in peers_of(definition, catalog):
         key = catalog.key(definition, peer.name)
-        if target in (peer.name, key):  # the key is what results say
+        if target in (peer.name, key):  # results name agents by key
             return catalog.definition(key)
     raise RefusedError(
-        f"there is no agent {target!r} that you can reach; agents_list tells whom you can"
+        f"there is no agent {target!r} that you can reach; call agents_list to see who is available"
     )
 
 
 def may_know(catalog: Catalog, caller: str, target: str) -> bool:
-    """Whether agents of one definition may know of agents of another, as their ids would do."""
+    """Whether agents of one definition may learn the ids of agents of another."""
     if caller == target:
         return True
     definition = catalog.definition(caller)
@@ -46,15 +46,15 @@ def may_know(catalog: Catalog, caller: str, target: str) -> bool:
 
 
 def may_address(catalog: Catalog, caller: str, target: str) -> bool:
-    """The same for one whom the settings name: also if it is hidden from the lists."""
+    """The same for an agent named in the settings, even if it is hidden from lists."""
     definition = catalog.definition(caller)
     if definition.home is not None:
-        return may_know(catalog, caller, target)  # a package knows nobody outside of it
+        return may_know(catalog, caller, target)  # a package sees only its own agents
     return caller == target or bool(agent_name_verdict(definition.agent_scope, target))
 
 
 async def contact_of(store: Store, agent: Relative) -> AgentId | None:
-    """The only one outside its family that a swarm agent, or who works for it, may reach."""
+    """The one agent outside its family that a swarm agent, or a child of one, may reach."""
     if isinstance(agent.descriptor, SwarmDescriptor):
         return agent.descriptor.contact_agent_id
     for ancestor in await ancestors_of(store, agent):
@@ -64,13 +64,13 @@ async def contact_of(store: Store, agent: Relative) -> AgentId | None:
 
 
 async def refuse_swarm(store: Store, agent: Relative) -> None:
-    """Refuse to let an agent that only its contact may hear of ask others."""
+    """Refuse a swarm agent, or a child of one, that tries to reach other agents."""
     if await contact_of(store, agent) is not None:
         raise RefusedError(ONLY_ITS_CONTACT)
 
 
 async def may_write(catalog: Catalog, store: Store, sender: Agent, target: Agent) -> bool:
-    """Whether one agent may write to another by its id: family always, others by the lists."""
+    """Whether an agent may write to another by id: family always, others if the lists allow it."""
     if await _is_family(store, sender, target):
         return True
     contact = await contact_of(store, sender)
@@ -81,7 +81,7 @@ async def may_write(catalog: Catalog, store: Store, sender: Agent, target: Agent
     if may_know(catalog, sender.definition, target.definition):
         return True
     chat = await store.most_recent_foreground(sender.owner)
-    return chat is not None and chat.id == target.id  # where it writes when it names nobody
+    return chat is not None and chat.id == target.id  # the default recipient
 
 
 async def _is_family(store: Store, one: Agent, other: Agent) -> bool:
@@ -92,5 +92,5 @@ async def _is_family(store: Store, one: Agent, other: Agent) -> bool:
 
 
 def _answers(definition: Definition) -> bool:
-    """Whether a message gets an answer: two sides talk to each other, and other systems apart."""
+    """Whether it answers messages: not a `dual_ai` definition, and not an external one."""
     return definition.kind == "ai_human" and not definition.is_external

@@ -15,16 +15,16 @@ from retinue.tools.function_tool import FunctionTool, tool
 from retinue.tools.port import ToolContext
 
 PANEL_TOOLS = ("panels_list", "panels_selected")
-"""The names, for definitions that are read before there is an engine."""
+"""The names, for definitions that load before the engine exists."""
 
 WindowName = Annotated[
-    str | None, Field(description="which window, where several are open", max_length=64)
+    str | None, Field(description="the window id, if several windows are open", max_length=64)
 ]
-ChatRedirects = Annotated[bool, Field(description="also panels that show a conversation")]
-ContextPreviews = Annotated[
-    bool, Field(description="also what is active and selected in each panel")
+ChatsIncluded = Annotated[bool, Field(description="include panels that show a conversation")]
+ContextIncluded = Annotated[
+    bool, Field(description="include the active and selected items of each panel")
 ]
-Layout = Annotated[bool, Field(description="also how the panels are laid out")]
+LayoutIncluded = Annotated[bool, Field(description="include the layout of the panels")]
 
 
 def panel_tools(windows: Windows) -> Sequence[FunctionTool[..., Any]]:
@@ -35,12 +35,12 @@ def _list_tool(windows: Windows) -> FunctionTool[..., Any]:
     @tool(effect="pure", capabilities=["panels.read"])
     async def panels_list(
         ctx: ToolContext,
-        includeChat: ChatRedirects = False,  # noqa: N803  the names on the wire
-        includeContext: ContextPreviews = False,  # noqa: N803
-        includeLayout: Layout = False,  # noqa: N803
+        includeChat: ChatsIncluded = False,  # noqa: N803  the names on the wire
+        includeContext: ContextIncluded = False,  # noqa: N803
+        includeLayout: LayoutIncluded = False,  # noqa: N803
         windowId: WindowName = None,  # noqa: N803
     ) -> dict[str, Any]:
-        """List the panels that are open in the person's window, and which one is selected."""
+        """List the panels open in the user's window, and which one is selected."""
         window_id, inventory = _window(windows, ctx.owner, windowId)
         shown = [panel for panel in inventory.panels if includeChat or not panel.is_chat]
         return {
@@ -55,12 +55,12 @@ def _selected_tool(windows: Windows) -> FunctionTool[..., Any]:
     @tool(effect="pure", capabilities=["panels.read"])
     async def panels_selected(
         ctx: ToolContext,
-        includeChat: ChatRedirects = False,  # noqa: N803
-        includeContext: ContextPreviews = False,  # noqa: N803
-        includeLayout: Layout = False,  # noqa: N803
+        includeChat: ChatsIncluded = False,  # noqa: N803
+        includeContext: ContextIncluded = False,  # noqa: N803
+        includeLayout: LayoutIncluded = False,  # noqa: N803
         windowId: WindowName = None,  # noqa: N803
     ) -> dict[str, Any]:
-        """Tell which panel of the person's window is selected."""
+        """Get the selected panel of the user's window."""
         window_id, inventory = _window(windows, ctx.owner, windowId)
         by_id = {panel.panel_id: panel for panel in inventory.panels}
         panel = by_id.get(inventory.selected_panel_id or "")
@@ -75,7 +75,7 @@ def _selected_tool(windows: Windows) -> FunctionTool[..., Any]:
 
 
 def _window(windows: Windows, owner: OwnerId, wanted: str | None) -> tuple[str | None, Inventory]:
-    """The window that is meant; none at all is an answer, one that is not there an error."""
+    """The requested window. No open window is a valid answer; an unknown id is an error."""
     known = windows.of(owner)
     names = ", ".join(map(name_line, known))
     if wanted is not None:

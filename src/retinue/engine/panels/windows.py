@@ -1,4 +1,4 @@
-"""What the open windows of each owner show: kept in memory, and gone with whoever told it."""
+"""What each owner's open windows show, in memory for as long as the window is connected."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -9,30 +9,30 @@ from retinue.events import LiveEvent
 from retinue.ids import OwnerId
 
 LEASE_SECONDS = 60.0
-"""How long an inventory stands that came without a connection, unless it comes again."""
-MOST_WINDOWS = 32  # of one owner; the one that was silent for longest has to go
-_RETURN_SECONDS = 10.0  # in which windows come back after this process died
+"""How long an inventory sent without a connection is kept."""
+MOST_WINDOWS = 32  # for each owner; the one that was quiet for longest is dropped
+_RETURN_SECONDS = 10.0  # for windows to reconnect after a crash
 _NO_WINDOWS: Mapping[str, Inventory] = {}
 
 
 @dataclass(frozen=True, slots=True)
 class _Window:
     inventory: Inventory
-    holder: object | None  # the connection that told it
-    until: float | None  # on the monotonic clock, where there is no connection
-    told: int  # grows with everything that any window tells
+    holder: object | None  # the connection that sent it
+    until: float | None  # on the monotonic clock, if there is no connection
+    update: int  # a counter over all windows
 
 
 Listener = Callable[[OwnerId, str, Inventory, object | None], None]
-"""Told of each inventory: whose, of which window, and over which connection it came."""
+"""Called with each inventory: the owner, the window and the connection it came over."""
 
 
 def _to_nobody(owner: OwnerId, event: LiveEvent) -> None:
     del owner, event
 
 
-def _unheard(owner: OwnerId, window_id: str, told: Inventory, holder: object | None) -> None:
-    del owner, window_id, told, holder
+def _unheard(owner: OwnerId, window_id: str, inventory: Inventory, holder: object | None) -> None:
+    del owner, window_id, inventory, holder
 
 
 class Windows:
@@ -41,9 +41,9 @@ class Windows:
     def __init__(self, clock: Clock) -> None:
         self.clock = clock
         self.announce: Callable[[OwnerId, LiveEvent], None] = _to_nobody
-        """tells the open windows of an owner something; the engine says how"""
+        """sends an event to an owner's open windows; set by the engine"""
         self._listener: Listener = _unheard
-        self._told = 0
+        self._updates = 0
         self._expected_until = 0.0
         self._windows: dict[OwnerId, dict[str, _Window]] = {}
         self._revision = 0
@@ -51,7 +51,7 @@ class Windows:
 
     @property
     def revision(self) -> int:
-        """Changes when what anybody's windows show does, or might: leases run out unseen."""
+        """Changes whenever the inventories may have changed; leases expire without an event."""
         if self._has_leases:
             self._revision += 1
         return self._revision
@@ -59,30 +59,30 @@ class Windows:
     def show(
         self, owner: OwnerId, window_id: str, inventory: Inventory, *, holder: object | None = None
     ) -> None:
-        """Take what a window shows now; without a holder, for as long as a lease lasts."""
+        """Store what a window shows; without a holder, only for the length of a lease."""
         until = None if holder is not None else self.clock.monotonic() + LEASE_SECONDS
         self._revision += 1
         self._has_leases = self._has_leases or holder is None
-        self._told += 1
+        self._updates += 1
         windows = self._windows.setdefault(owner, {})
-        windows[window_id] = _Window(inventory, holder, until, self._told)
+        windows[window_id] = _Window(inventory, holder, until, self._updates)
         if len(windows) > MOST_WINDOWS:
-            del windows[min(windows, key=lambda key: windows[key].told)]
+            del windows[min(windows, key=lambda key: windows[key].update)]
         self._listener(owner, window_id, inventory, holder)
 
     def listen(self, listener: Listener) -> None:
-        """Tell somebody of every inventory from now on."""
+        """Call this with every inventory from now on."""
         self._listener = listener
 
     def expect_back(self) -> None:
-        """Windows that were open when the last process died will be there again in a moment."""
+        """Expect the windows that were open before a crash to reconnect shortly."""
         self._expected_until = self.clock.monotonic() + _RETURN_SECONDS
 
     def seconds_to_come_back(self) -> float:
         return self._expected_until - self.clock.monotonic()
 
     def close(self, owner: OwnerId, window_id: str) -> bool:
-        """Forget a window; False when it was not there."""
+        """Remove a window; False if it was unknown."""
         self._revision += 1
         windows = self._windows.get(owner, {})
         was_there = windows.pop(window_id, None) is not None
@@ -92,13 +92,13 @@ class Windows:
         return was_there
 
     def leave(self, owner: OwnerId, holder: object) -> None:
-        """Forget the windows that this connection told of last: one may have come back by now."""
+        """Remove the windows of a connection, except those that have reconnected."""
         for window_id, window in list(self._windows.get(owner, {}).items()):
             if window.holder is holder:
                 self.close(owner, window_id)
 
     def of(self, owner: OwnerId) -> Mapping[str, Inventory]:
-        """The owner's windows by id, the oldest first."""
+        """The owner's windows by id, oldest first."""
         if owner not in self._windows:
             return _NO_WINDOWS
         now = self.clock.monotonic()
@@ -109,12 +109,12 @@ class Windows:
         return {window_id: window.inventory for window_id, window in windows.items()}
 
     def by_activity(self, owner: OwnerId) -> Mapping[str, Inventory]:
-        """The owner's windows by id, the one that told something last before the others."""
+        """The owner's windows by id, most recently active first."""
         known = self.of(owner)
         windows = self._windows.get(owner, {})
-        return {key: known[key] for key in sorted(known, key=lambda key: -windows[key].told)}
+        return {key: known[key] for key in sorted(known, key=lambda key: -windows[key].update)}
 
     def holder(self, owner: OwnerId, window_id: str) -> object | None:
-        """The connection over which a window told what it shows."""
+        """The connection over which a window sent its inventory."""
         window = self._windows.get(owner, {}).get(window_id)
         return window.holder if window is not None else None

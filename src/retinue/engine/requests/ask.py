@@ -1,4 +1,4 @@
-"""Where calls ask their agent's owner: each request bounded, asked once, and announced."""
+"""Creates requests to an agent's owner: bounded in number, never duplicated, announced."""
 
 from datetime import timedelta
 from typing import Any, Protocol
@@ -17,13 +17,13 @@ from retinue.stores.port import NewItem, Post, Store
 from retinue.text import clean_json, clean_text
 
 ALREADY_ASKED = (
-    "You have asked exactly this already. It is pending, not denied: the decision comes as a "
-    "message of its own; go on with other work until then."
+    "You have already asked exactly this. It is pending, not denied: the decision will arrive as "
+    "a message. Continue with other work until then."
 )
 
 
 class Asker(Protocol):
-    """The agent whose call asks."""
+    """The agent that makes the request."""
 
     @property
     def id(self) -> AgentId: ...
@@ -42,7 +42,7 @@ class Asker(Protocol):
 
 
 class AskDesk:
-    """Makes requests; the step that suspends the call commits them."""
+    """Creates requests; they are committed with the step that suspends the call."""
 
     def __init__(self, store: Store, clock: Clock, limits: Limits) -> None:
         self._store = store
@@ -50,9 +50,9 @@ class AskDesk:
         self._limits = limits
 
     async def ask(self, asker: Asker, call: CallId, kind: Question, asked: Asked) -> Request:
-        """Make a request.
+        """Create a request.
 
-        Raises `ConflictError` when the same is asked already, and `RefusedError` when too much is.
+        Raises `ConflictError` if the same request is pending, `RefusedError` if too many are.
         """
         most = self._limits.pending_requests
         digest = _digest(kind, asked)
@@ -63,8 +63,8 @@ class AskDesk:
             raise ConflictError(ALREADY_ASKED)
         if len(pending) >= most:
             raise RefusedError(
-                f"{len(pending)} of your requests wait for the owner already, and no more can: "
-                "go on with other work until some are decided"
+                f"{len(pending)} of your requests are waiting for the owner, which is the limit: "
+                "continue with other work until some are decided"
             )
         now = self._clock.now()
         return Request(
@@ -80,7 +80,7 @@ class AskDesk:
         )
 
     async def notices(self, asker: Asker, request: Request) -> list[Post]:
-        """A silent word to the owner's last chat about what a background agent asks."""
+        """A silent notice in the owner's most recent chat about a background agent's request."""
         if asker.descriptor.is_foreground:
             return []
         chat = await self._store.most_recent_foreground(asker.owner)
@@ -90,7 +90,7 @@ class AskDesk:
         reason = f" Its reason: {visible(request.asked.reason)}" if request.asked.reason else ""
         text = (
             f"The background agent {name!r} ({asker.id}) {headline(request)}.{reason} "
-            f"Only the owner can decide it (request {request.id}); the agent is told directly."
+            f"Only the owner can decide (request {request.id}); it gets the decision directly."
         )
         item = NewItem(
             id=new_item_id(),

@@ -24,7 +24,7 @@ SCHEDULE_TOOLS = (
     "schedule_delete",
     "schedule_run",
 )
-"""The names, for definitions that are read before there is an engine."""
+"""The names, for definitions that load before the engine exists."""
 
 _SHOWN = "%a %Y-%m-%d %H:%M"
 

@@ -205,7 +205,7 @@ def _send(
 def _what_follows(entry: ChildEntry) -> str:
     if entry.parent_communication == "explicit":
         return "It will write to you if it has something to tell."
-    return "Its result will reach you as a message."
+    return "Its result will arrive as a message."
 
 
 def _communication(config: SubagentConfig) -> Any:

@@ -10,7 +10,7 @@ from retinue.tools.function_tool import FunctionTool, tool
 from retinue.tools.port import Tool, ToolContext
 
 CHILD_TOOLS = ("notify_parent", "set_status")
-"""The names, for definitions that are read before there is an engine."""
+"""The names, for definitions that load before the engine exists."""
 
 
 @tool(name="notify_parent", effect="keyed", capabilities=["agents.write"])
