@@ -171,6 +171,7 @@ class Stage:
     context_limit: int = 200_000
     connectors: Mapping[str, Deliver] = field(default_factory=dict[str, Deliver])
     clock: Clock = field(default_factory=SystemClock)
+    random: Random = field(default_factory=lambda: Random(1))
     trees: MemoryTrees = field(default_factory=MemoryTrees)
     collaborates: bool = False
     """gives agents the tools with which they work together"""
@@ -215,7 +216,7 @@ class Stage:
                 instance=settings.env,
             ),
             connectors=self.connectors,
-            random=Random(1),
+            random=self.random,
             skills=self.skills,
             collaborates=self.collaborates,
         )

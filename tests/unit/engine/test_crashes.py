@@ -7,6 +7,7 @@ import pytest
 from retinue.agents.inbox import Sender
 from retinue.engine.calls.tool_call import HAPPENED, UNKNOWN_AT_THE_END, UNKNOWN_OUTCOME
 from retinue.errors import RateLimitedError
+from retinue.model_messages import AssistantMessage
 from retinue.models.port import ModelRequest
 from retinue.models.scripted import Answer, Reply, ScriptedModel
 from retinue.records import ToolRecord
@@ -271,6 +272,40 @@ async def test_a_tool_that_kills_the_process_ends_too_though_the_model_insists(
     results = [r for r in await kit.records(agent) if isinstance(r, ToolRecord)]
     assert {r.status for r in results} == {"unknown"}
     assert [r.text for r in results] == [UNKNOWN_OUTCOME, UNKNOWN_OUTCOME, UNKNOWN_AT_THE_END]
+
+
+@pytest.mark.parametrize(
+    ("gaps", "fate"),
+    [
+        ([4, 4], "failed"),
+        ([5, 5, 5], "answered"),
+        ([5, 1], "answered"),
+        ([5, 1, 1], "failed"),
+        ([1, 5, 1], "answered"),
+    ],
+    ids=str,
+)
+async def test_five_steps_without_a_crash_start_the_count_again_at_one(
+    start: Start, gaps: list[int], fate: str
+) -> None:
+    """The gaps are the steps from one crash to the next; the third crash counted is the last."""
+    gate = Gate()
+    deadly = {sum(gaps[:n]) for n in range(len(gaps) + 1)}
+
+    def reply(request: ModelRequest) -> Answer:
+        steps = sum(isinstance(message, AssistantMessage) for message in request.messages)
+        if steps > max(deadly):
+            return "survived"
+        return calls("gated" if steps in deadly else "work")
+
+    kit = await start(reply, tools=[gated(gate), counted_tool([], "work")])
+    agent = await kit.agent()
+    receipt = await kit.post(agent, "go")
+    for _ in deadly:
+        await gate.reached.wait()
+        gate.reached.clear()
+        await kit.crash()
+    assert (await kit.outcome(receipt)).item.fate == fate
 
 
 async def test_an_agent_that_only_waits_is_not_blamed_for_deaths(

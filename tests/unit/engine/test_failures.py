@@ -1,5 +1,6 @@
 import asyncio
 from collections.abc import AsyncIterator, Callable
+from random import Random
 from typing import Any
 
 import pytest
@@ -55,6 +56,29 @@ async def test_a_failure_that_may_pass_is_tried_again_and_leaves_no_half_answer(
     clock.advance(delay)
     assert (await kit.outcome(receipt)).reply == "whole"
     assert (await kit.kinds(agent))[-1] == "assistant whole"
+
+
+class Dice(Random):
+    """Gives known numbers instead of random ones."""
+
+    def __init__(self, *numbers: float) -> None:
+        super().__init__()
+        self._numbers = list(numbers)
+
+    def random(self) -> float:
+        return self._numbers.pop(0)
+
+
+async def test_each_wait_is_spread_by_a_random_number_of_its_own(
+    start: Start, clock: FakeClock
+) -> None:
+    """Without it, all agents that one outage stopped would try again at the same moment."""
+    kit = await start([BUSY, BUSY, "whole"], clock=clock, limits=SLOW, random=Dice(0.5, 0.25))
+    receipt = await kit.post(await kit.agent(), "hi")
+    for seconds in (7.5, 12.5):
+        assert await clock.someone_sleeps(2) == pytest.approx(seconds)
+        clock.advance(seconds)
+    assert (await kit.outcome(receipt)).reply == "whole"
 
 
 async def test_a_rate_limit_is_waited_for_as_long_as_the_provider_asks(

@@ -4,11 +4,12 @@ from collections.abc import Awaitable, Callable
 
 import pytest
 
+from retinue.agents.inbox import ItemBody, Sender
 from retinue.errors import ContextTooLongError, ModelError, StoreError
-from retinue.ids import ItemId
+from retinue.ids import ItemId, new_item_id
 from retinue.models.port import ModelRequest
 from retinue.models.scripted import Answer, Reply, ScriptedModel
-from retinue.stores.port import Agent, Commit, Committed
+from retinue.stores.port import Agent, Commit, Committed, NewItem, Post
 from retinue.testing.kit import HELPER, Kit
 from tests.unit.engine.conftest import Start
 from tests.unit.engine.support import Gate, calls, counted_tool, eventually, last_said, until
@@ -162,6 +163,32 @@ async def test_each_item_that_was_still_queued_is_told_once_too(
         return len(await notices(kit, parent)) == 2
 
     await until(came)
+
+
+@pytest.mark.parametrize("ends", ["answered", "failed"])
+async def test_a_second_notice_about_the_same_item_is_a_repeat(start: Start, ends: str) -> None:
+    """The item's id is the key of its notice, whichever commit posts it."""
+    worker = "done" if ends == "answered" else ModelError("boom", is_retryable=False)
+    kit = await start(parents_note(worker))
+    parent = await kit.agent()
+    child = await child_of(kit, parent)
+    outcomes = [await kit.ask(child, text) for text in ("work", "more work")]
+    assert [outcome.item.fate for outcome in outcomes] == [ends] * 2
+
+    async def came() -> bool:
+        return len(await notices(kit, parent)) == 2
+
+    await until(came)
+    for outcome in outcomes:
+        again = NewItem(
+            id=new_item_id(),
+            kind="system",
+            body=ItemBody(text="once more", sender=Sender(type="agent", id=child.id)),
+            admitted_at=kit.stage.clock.now(),
+            dedupe_key=f"report/{outcome.item.id}",
+        )
+        receipt = await kit.store.admit(Post(to=parent.id, item=again, owner=parent.owner))
+        assert receipt.is_repeat
 
 
 @pytest.mark.parametrize("trouble", [RuntimeError("a bug"), StoreError("the disk is odd")])

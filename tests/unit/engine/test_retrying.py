@@ -54,6 +54,11 @@ def test_a_wait_never_exceeds_the_longest() -> None:
     assert decision == again(6, 51)
 
 
+@pytest.mark.parametrize(("jitter", "seconds"), [(0, 2), (0.25, 2.5), (0.5, 3), (1, 4)])
+def test_jitter_spreads_waits_evenly_over_the_upper_half(jitter: float, seconds: float) -> None:
+    assert decide(BUSY, attempt=2, jitter=jitter) == again(seconds, 3)
+
+
 @given(st.floats(0, 1), st.integers(0, 2))
 def test_jitter_takes_away_at_most_half(jitter: float, attempt: int) -> None:
     decision = decide(BUSY, attempt=attempt, jitter=jitter)

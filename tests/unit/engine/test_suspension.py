@@ -391,6 +391,50 @@ async def test_an_answer_that_crosses_its_withdrawal_wakes_nobody(start: Start) 
     assert (await kit.kinds(agent))[-1] == "assistant hello"
 
 
+async def test_only_the_last_64_withdrawn_items_are_remembered(start: Start) -> None:
+    """The late answer to a withdrawn item is discarded, and the state stays small."""
+    gate = Gate()
+    targets: list[Agent] = []
+
+    def script(request: ModelRequest) -> Answer:
+        text = last_said(request)
+        return asks(targets[0]) if text == "go" else Reply(text="never", before=gate)
+
+    kit = await start(script, tools=[delegate])
+    agent = await kit.agent()
+    targets.append(await child_of(kit, agent))
+    older = [new_item_id() for _ in range(64)]
+    snapshot = await kit.store.claim(agent.id)
+    await kit.store.commit(
+        Commit(
+            agent_id=agent.id,
+            epoch=snapshot.epoch,
+            at=kit.stage.clock.now(),
+            state=structs.replace(snapshot.agent.state, unwanted=older),
+        )
+    )
+    await kit.restart()
+    await kit.post(agent, "go")
+    await gate.reached.wait()
+    (asked,) = await kit.store.open_items(LOCAL_OWNER, targets[0].id)
+    await kit.engine.interrupt(LOCAL_OWNER, agent.id)
+    assert (await kit.fresh(agent)).state.unwanted == [*older[1:], asked.id]
+    crossed = NewItem(
+        id=new_item_id(),
+        kind="answer",
+        body=ItemBody(
+            text="too late",
+            sender=Sender(type="agent", id=targets[0].id),
+            answer=ItemAnswer(call=CallId("c1"), text="too late"),
+            about=asked.id,
+        ),
+        admitted_at=kit.stage.clock.now(),
+    )
+    receipt = await kit.store.admit(Post(to=agent.id, item=crossed, owner=agent.owner))
+    assert (await kit.outcome(receipt)).item.fate == "cancelled"
+    assert (await kit.kinds(agent))[-1] == "note stopped"
+
+
 async def test_a_child_that_said_nothing_or_only_whispered_is_still_reported(start: Start) -> None:
     def script(request: ModelRequest) -> Answer:
         text = last_said(request)

@@ -92,6 +92,21 @@ async def test_a_run_that_is_not_finished_makes_the_next_time_a_recorded_skip(
     assert await statuses(kit) == ["fired", "skipped_overlap", "fired"]
 
 
+async def test_what_happens_once_happens_although_a_run_of_it_is_not_finished(
+    start: Start, clock: FakeClock
+) -> None:
+    """A skipped one-shot would never run: it has no next time."""
+    gate = Gate()
+    kit = await start([Reply(text="early", midway=gate), "in time"], clock=clock)
+    await make(kit, "Tea", at="in 20 minutes")
+    await kit.engine.schedules.run(LOCAL_OWNER, ScheduleId("tea"))
+    await gate.reached.wait()
+    await pass_time(kit, clock, "tea")
+    gate.opened.set()
+    await ended(kit, 2, "tea")
+    assert await statuses(kit, "tea") == ["run_now", "fired"]
+
+
 @pytest.mark.parametrize(
     ("catch_up", "expected"), [("skip", ["skipped_missed"]), ("once", ["fired"])]
 )
