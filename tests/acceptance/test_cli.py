@@ -42,7 +42,10 @@ def test_help_names_every_command_of_the_contract() -> None:
 def test_a_mistyped_command_is_a_usage_error_with_a_hint() -> None:
     done = retinue("agnets")
     assert (done.code, done.out) == (2, "")
-    assert done.err == "retinue: no command 'agnets'. Did you mean 'agents'? See: retinue --help\n"
+    assert (
+        done.err
+        == "retinue: unknown command 'agnets'. Did you mean 'agents'? See: retinue --help\n"
+    )
 
 
 @pytest.mark.parametrize(
@@ -73,7 +76,7 @@ def test_init_writes_a_project_that_loads_and_answers(tmp_path: Path) -> None:
     done = retinue("init", tmp_path / "new")
     assert done.code == 0
     assert "Model: offline" in done.out
-    assert "wrote  .gitignore" in done.out
+    assert "created  .gitignore" in done.out
     checked = look("definitions", project=tmp_path / "new")
     assert (checked.code, checked.err) == (0, "")
     answer = retinue(
@@ -85,7 +88,7 @@ def test_init_writes_a_project_that_loads_and_answers(tmp_path: Path) -> None:
 def test_init_keeps_what_is_there_and_says_so(tmp_path: Path) -> None:
     (tmp_path / "retinue.toml").write_text('model = "openai:gpt-5"\n')
     done = retinue("init", tmp_path)
-    assert "kept   retinue.toml" in done.out
+    assert "kept     retinue.toml" in done.out
     assert (tmp_path / "retinue.toml").read_text() == 'model = "openai:gpt-5"\n'
     again = look("init", tmp_path, "--json").json()
     assert again["written"] == []
@@ -159,17 +162,17 @@ def test_a_failed_message_fails_the_command_and_says_why(project: Path) -> None:
 def test_without_a_server_a_message_waits_and_says_so(project: Path) -> None:
     done = retinue("send", "helper", "hello", "--key", "k", project=project)
     assert done.code == 0
-    assert "No server runs here" in done.err
+    assert "No server is running" in done.err
     message = done.out.split()[0]
     again = look("send", "helper", "hello", "--key", "k", "--json", project=project).json()
     assert again["id"] == message
-    assert "queued, with nothing before it" in look("why", message, project=project).out
+    assert "queued, nothing ahead of it" in look("why", message, project=project).out
 
 
 def test_unknown_names_say_where_to_look(project: Path) -> None:
     for arguments, words in (
         (("send", "helpr", "hi"), "did you mean 'helper'?"),
-        (("chat", "nobody"), "There are: helper"),
+        (("chat", "nobody"), "Available: helper"),
         (("show", "zzzzzz"), "retinue agents"),
         (("why", "m123"), "m123"),
         (("stop", "helper"), "no agent 'helper'"),
@@ -185,9 +188,9 @@ def test_show_tells_who_it_is_and_what_it_used(project: Path) -> None:
     done = retinue("show", "helper", project=project)
     assert "user / terminal /" in done.out
     assert "1 call, 10 in, 5 out" in done.out
-    assert look("reset", "helper", project=project).out == "The conversation begins anew.\n"
+    assert look("reset", "helper", project=project).out == "Conversation reset.\n"
     assert look("stop", "helper", "--json", project=project).json()["applied"] is False
-    assert "nothing to sum up" in look("compact", "helper", project=project).out
+    assert "Nothing to summarise" in look("compact", "helper", project=project).out
     assert look("terminate", "helper", project=project).out.startswith("Terminated.")
     assert "has ended" in look("reset", "helper", project=project).err
 
@@ -195,7 +198,7 @@ def test_show_tells_who_it_is_and_what_it_used(project: Path) -> None:
 def test_a_pipe_gets_plain_answers_and_a_failure_shows_in_the_exit_code(project: Path) -> None:
     done = retinue("chat", "helper", project=project, stdin="one\n\n/nonsense\n")
     assert done.out == "You said: one\n"
-    assert "no command /nonsense" in done.err
+    assert "Unknown command /nonsense" in done.err
     assert done.code == 1
     lines = retinue("chat", "helper", "--json", project=project, stdin="two\n").out.splitlines()
     assert [json.loads(line)["reply"] for line in lines] == ["You said: two"]
@@ -311,7 +314,7 @@ def test_an_argument_that_is_not_utf_8_is_wrong_usage(
 ) -> None:
     done = look(*arguments, project=project)
     assert done.code == 2
-    assert "is not UTF-8" in done.err
+    assert "is not valid UTF-8" in done.err
 
 
 def test_piped_bytes_that_are_not_utf_8_are_marked(project: Path) -> None:
@@ -336,7 +339,7 @@ def test_what_a_killed_server_left_is_not_called_running(project: Path) -> None:
         server.process.wait()
     assert "interrupted" in look("agents", project=project).out
     assert "interrupted" in look("show", sent["agentId"], project=project).out
-    assert "goes on when one starts" in look("why", sent["id"], project=project).out
+    assert "resumes when a server starts" in look("why", sent["id"], project=project).out
 
 
 def test_a_directory_that_cannot_be_made_says_what_to_do() -> None:

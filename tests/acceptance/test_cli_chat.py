@@ -29,7 +29,7 @@ def chat(project: Path) -> Iterator[Terminal]:
 def test_an_answer_streams_is_interrupted_and_the_chat_goes_on(
     chat: Terminal, project: Path
 ) -> None:
-    chat.expect("A new conversation")
+    chat.expect("New conversation")
     chat.type("count to 500\r")
     chat.expect("1, 2, 3")
     chat.type(CTRL_C)
@@ -45,7 +45,7 @@ def test_an_answer_streams_is_interrupted_and_the_chat_goes_on(
 
 
 def test_one_can_type_while_it_answers_and_two_interrupts_leave(chat: Terminal) -> None:
-    chat.expect("A new conversation")
+    chat.expect("New conversation")
     chat.type("count to 300\r")
     chat.expect("1, 2, 3")
     chat.type("what time is it\r")
@@ -62,13 +62,13 @@ def test_one_can_type_while_it_answers_and_two_interrupts_leave(chat: Terminal) 
 
 
 def test_commands_are_completed_and_unknown_ones_answered(chat: Terminal) -> None:
-    chat.expect("A new conversation")
+    chat.expect("New conversation")
     chat.type("/swi")
-    chat.expect("go on with another conversation")
+    chat.expect("switch to another conversation")
     chat.type(TAB + " hel")
     chat.expect("helper")
     chat.type(CTRL_C + "/nonsense\r")
-    chat.expect("There is no command /nonsense")
+    chat.expect("Unknown command /nonsense")
     chat.type("/new helper\r")
     chat.expect("helper · ")
     chat.type("note it\r")
@@ -81,7 +81,7 @@ def test_commands_are_completed_and_unknown_ones_answered(chat: Terminal) -> Non
 
 
 def test_typed_bytes_that_are_not_utf_8_do_not_end_the_chat(chat: Terminal) -> None:
-    chat.expect("/help lists")
+    chat.expect("/help for a list")
     chat.type("what is \udcff\r")
     chat.expect("what is \ufffd")
     chat.type("what time is it in Tokyo\r")
@@ -92,7 +92,7 @@ def test_typed_bytes_that_are_not_utf_8_do_not_end_the_chat(chat: Terminal) -> N
 def test_a_person_who_is_switched_is_taken_along_and_goes_back(
     chat: Terminal, project: Path
 ) -> None:
-    chat.expect("A new conversation")
+    chat.expect("New conversation")
     chat.type("switch to helper\r")
     chat.expect("Switched to helper")
     chat.expect("─ helper · ")

@@ -27,6 +27,6 @@ def test_the_context_is_the_same_with_a_server_and_without(project: Path) -> Non
     assert alone["tokens"]["system"] > 0
     assert "── system: base" in text
     assert LINE in text
-    assert "summed up at" in text
+    assert "compacts at" in text
     assert "<context" not in history.partition("You said:")[0]
     assert "with context" in history

@@ -50,9 +50,9 @@ def test_one_agent_has_variables_of_its_own(project: Path) -> None:
 @pytest.mark.parametrize(
     ("arguments", "stdin", "complaint"),
     [
-        (("set",), VALUE, "which one?"),
+        (("set",), VALUE, "missing argument"),
         (("set", "NOT-A-NAME"), VALUE, "not a variable's name"),
-        (("set", "KEY"), "", "there is no value"),
+        (("set", "KEY"), "", "no value"),
         (("set", "KEY", VALUE), VALUE, "unexpected extra argument"),
     ],
 )
@@ -67,12 +67,12 @@ def test_what_is_wrong_is_told_and_changes_nothing(
 
 def test_doctor_and_the_list_tell_of_values_that_cannot_be_read_any_more(project: Path) -> None:
     assert retinue("env", "set", "SHOP_KEY", project=project, stdin=VALUE).code == 0
-    assert "1 value can be read" in look("doctor", project=project).out
+    assert "1 value readable" in look("doctor", project=project).out
     (project / ".retinue" / "key").write_text("another key that is long enough to be one\n")
     told = look("doctor", project=project)
     assert told.code == 1
     assert "your account: cannot decrypt SHOP_KEY" in told.out
-    assert "cannot be read" in look("env", project=project).out
+    assert "(unreadable)" in look("env", project=project).out
 
 
 BOSS = {

@@ -66,7 +66,7 @@ def test_what_went_in_and_what_did_not_is_told(project: Path) -> None:
     assert "asset-studio 1.2.0: 13 files in" in done.out
     assert "  tools/_ink.py\n" in done.out
     assert "built-in tools: time" in done.out
-    assert "variables, which the project has to give values: STUDIO" in done.out
+    assert "variables: STUDIO" in done.out
 
 
 def test_packing_twice_gives_the_same_bytes(project: Path, tmp_path: Path) -> None:
@@ -271,8 +271,8 @@ def test_doctor_tells_what_a_package_still_needs(project: Path, tmp_path: Path) 
     text = manifest.read_text()
     manifest.write_text(f"{text[: text.index('[needs]')]}[needs]\n{needs}\n")
     told = look("doctor", project=target).out
-    assert "uses variables that have no value: SHOP_KEY" in told
-    assert "needs distributions that are not installed: no-such-thing>=2" in told
+    assert "uses variables without a value: SHOP_KEY" in told
+    assert "needs Python packages that are not installed: no-such-thing>=2" in told
     assert "needs the model nobody:nothing" in told
     assert "MCP servers that are not configured: mcp_post_send, mcp_bank_pay" in told
     assert retinue("env", "set", "SHOP_KEY", project=target, stdin="a key").code == 0

@@ -65,14 +65,14 @@ def test_whoever_waits_for_an_answer_is_told_that_they_are_asked_something(proje
     done = retinue("send", "asker", NETWORK, "--wait", project=project)
     assert done.code == 1
     (request,) = look("permissions", "--json", project=project).json()["requests"]
-    assert f"It waits for your decision. See: retinue permissions {request['id']}" in done.err
+    assert f"Waiting for your approval. See: retinue permissions {request['id']}" in done.err
     assert look("allow", request["id"], project=project).code == 0
     with serving(project):
         assert "Granted" in last_words(project, "asker")
 
 
 def test_a_permission_is_listed_shown_whole_and_allowed_once(served: Path) -> None:
-    assert "No agent waits" in look("permissions", project=served).out
+    assert "No pending requests" in look("permissions", project=served).out
     request = asked(served, "asker", NETWORK)
     listed = look("permissions", project=served).out
     assert request["id"] in listed
@@ -104,7 +104,7 @@ def test_a_question_is_answered_field_by_field_and_wrong_answers_are_named(serve
     (name,) = [field["name"] for field in request["fields"]]
     wrong = look("answer", request["id"], "shoe=44", project=served)
     assert wrong.code != 0
-    assert f"no such field (there are: {name})" in wrong.err
+    assert f"no field 'shoe'. Available: {name}" in wrong.err
     assert "expected field=value" in look("answer", request["id"], "44", project=served).err
     done = look("answer", request["id"], f"{name}=44", "--json", project=served)
     assert done.json()["status"] == "answered"
@@ -115,7 +115,7 @@ def test_a_question_is_answered_field_by_field_and_wrong_answers_are_named(serve
 def test_what_nobody_asked_cannot_be_decided(project: Path, verb: str) -> None:
     done = look(verb, "nonsense", project=project)
     assert done.code != 0
-    assert "there is no request 'nonsense'. See: retinue permissions" in done.err
+    assert "no request 'nonsense'. See: retinue permissions" in done.err
 
 
 def test_without_a_server_a_decision_waits_for_the_next_start(project: Path) -> None:
@@ -135,7 +135,7 @@ def test_without_a_server_a_decision_waits_for_the_next_start(project: Path) -> 
 def test_a_pipe_is_shown_what_is_asked_and_its_next_line_decides(project: Path) -> None:
     done = retinue("chat", "asker", project=project, stdin=f"{NETWORK}\ny\nwhat time is it\n")
     assert done.code == 0, done.err
-    card, _, rest = done.out.partition("y allows it")
+    card, _, rest = done.out.partition("y to allow")
     assert re.search(r"Permission \S+\n", card)
     assert "│ look it up" in card
     assert "allowed: wants to use the network" in rest
@@ -156,7 +156,7 @@ def test_a_pipe_fills_in_a_form_and_is_asked_again_for_what_is_missing(project: 
     done = retinue("chat", "asker", project=project, stdin=f"{QUESTION}\n-\n44\n")
     assert done.code == 0, done.err
     assert "Answer field by field" in done.out
-    assert "Once more: answer" in done.out
+    assert "Try again: answer" in done.out
     assert '{"answer": "44"}' in done.out
 
 
@@ -190,10 +190,10 @@ def test_a_pipe_waits_for_a_decision_made_elsewhere(served: Path) -> None:
 def test_a_person_says_y_and_the_agent_goes_on(project: Path) -> None:
     chat = terminal(project, "asker")
     try:
-        chat.expect("A new conversation")
+        chat.expect("New conversation")
         chat.type(NETWORK + "\r")
         chat.expect("wants to use the network")
-        chat.expect("y allows it, n denies it")
+        chat.expect("y to allow or n to deny")
         chat.type("y\r")
         chat.expect("allowed: wants to use the network")
         chat.expect("Granted: you hold @network")
@@ -212,17 +212,17 @@ def test_a_person_says_y_and_the_agent_goes_on(project: Path) -> None:
 def test_a_person_denies_with_words_and_leaves_another_open(project: Path) -> None:
     chat = terminal(project, "careful")
     try:
-        chat.expect("A new conversation")
+        chat.expect("New conversation")
         chat.type("write hello to notes.txt\r")
         chat.expect("wants to run files_write")
         chat.expect('"content": "hello"')
-        chat.expect("y allows it")
+        chat.expect("y to allow")
         chat.type("n not yet\r")
         chat.expect("They said: not yet")
         chat.type("write more to notes.txt\r")
-        chat.expect("y allows it")
+        chat.expect("y to allow")
         chat.type("/later\r")
-        chat.expect("It stays open")
+        chat.expect("stays pending")
         assert chat.leave() == 0
     finally:
         chat.close()
@@ -233,9 +233,9 @@ def test_a_person_denies_with_words_and_leaves_another_open(project: Path) -> No
 def test_a_terminal_hears_of_what_was_decided_elsewhere(served: Path) -> None:
     chat = terminal(served, "asker")
     try:
-        chat.expect("A new conversation")
+        chat.expect("New conversation")
         chat.type(NETWORK + "\r")
-        chat.expect("y allows it")
+        chat.expect("y to allow")
         (request,) = look("permissions", "--json", project=served).json()["requests"]
         assert look("deny", request["id"], "--note", "too late", project=served).code == 0
         chat.expect("permission denied .*: too late")
@@ -247,7 +247,7 @@ def test_a_terminal_hears_of_what_was_decided_elsewhere(served: Path) -> None:
 def test_what_an_asked_agent_asks_is_decided_in_the_caller_s_chat(project: Path) -> None:
     chat = terminal(project, "careful")
     try:
-        chat.expect("A new conversation")
+        chat.expect("New conversation")
         chat.type(f"ask asker to {NETWORK}\r")
         chat.expect("of asker")
         chat.expect("wants to use the network")

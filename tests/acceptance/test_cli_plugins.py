@@ -67,7 +67,7 @@ def test_a_wrong_command_line_is_a_usage_error(
 def test_an_unknown_plugin_is_an_unknown_command_and_opens_nothing(project: Path) -> None:
     done = look("bokmarks", "find", project=project)
     assert done.code == 2
-    assert "no command 'bokmarks'" in done.err
+    assert "unknown command 'bokmarks'" in done.err
     assert not (project / ".retinue").exists()
 
 
@@ -77,7 +77,7 @@ def test_a_plugin_that_does_not_load_is_told_where_it_is_missed(project: Path) -
     file.write_text(f"def broken(:\n{good}", "utf-8")
     missed = look("bookmarks", "find", project=project)
     assert missed.code == 2
-    assert "no command 'bookmarks'" in missed.err
+    assert "unknown command 'bookmarks'" in missed.err
     assert "plugins/bookmarks.py:1: invalid syntax" in missed.err
     listed = look("plugins", project=project)
     assert listed.code == 1
@@ -128,8 +128,8 @@ plugin = define_plugin(id="deadly", operations=[die, look])
 def test_who_is_left_without_an_answer_is_not_told_to_do_it_again(project: Path) -> None:
     (project / "plugins" / "deadly.py").write_text(DEADLY)
     for operation, said in (
-        ("die", "whether deadly die took effect is unknown. Find out before you repeat it"),
-        ("look", "Try again soon"),
+        ("die", "unknown whether deadly die took effect: check before you repeat it"),
+        ("look", "try again soon"),
     ):
         with serving(project):
             done = look("deadly", operation, project=project)

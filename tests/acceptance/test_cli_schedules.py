@@ -31,8 +31,8 @@ def test_a_schedule_is_added_paused_resumed_run_and_deleted(project: Path) -> No
     [
         (("add", "X", "y", "--cron", "0 0 30 2 *"), "never runs"),
         (("add", "X", "y", "--cron", "0 8 * * *", "--timezone", "Berlim"), "IANA time zone"),
-        (("add", "X"), "what is to be done?"),
-        (("pause",), "which one?"),
+        (("add", "X"), "missing instructions"),
+        (("pause",), "missing argument"),
         (("run", "nobody"), "no schedule 'nobody'"),
     ],
 )

@@ -41,7 +41,7 @@ def test_commands_talk_to_the_server_that_runs(project: Path) -> None:
                 break
         assert checked.code == 1
         assert checked.out.count("there is no provider 'nobody'") == 1
-        assert "scripted:script.json (named by" in checked.out
+        assert "scripted:script.json (used by" in checked.out
     assert not note.exists()
     assert look("history", "helper", project=project).out.count("You said") == 2
 
@@ -59,7 +59,7 @@ def test_an_empty_directory_gets_a_small_project_and_any_other_stays_as_it_is(
         server.process.wait(timeout=30)
         assert server.process.stderr is not None
         told = server.process.stderr.read()
-        assert f"Wrote a small project into {empty}: agents/assistant.toml, .gitignore" in told
+        assert f"Created a project in {empty}: agents/assistant.toml, .gitignore" in told
     (empty / "retinue.toml").unlink()
     with serving(empty), serving(used):
         assert not (empty / "retinue.toml").exists()

@@ -30,7 +30,7 @@ def test_an_archive_holds_descriptor_state_history_and_files(project: Path, tmp_
     archive = tmp_path / "agents.tar.gz"
     done = retinue("export", archive, project=project)
     assert (done.code, done.err) == (0, "")
-    assert done.out.startswith("1 agent in ")
+    assert done.out.startswith("Exported 1 agent to ")
     assert archive.stat().st_mode & 0o077 == 0
     assert names(archive) == ["", "descriptor.json", "files/note.md", "history.jsonl", "state.json"]
 
@@ -47,7 +47,7 @@ def test_an_archive_is_not_replaced_by_accident(project: Path, tmp_path: Path) -
     assert unknown.code == 1
     nowhere = look("export", tmp_path / "nowhere" / "a.tar.gz", project=project)
     assert (nowhere.code, nowhere.out) == (1, "")
-    assert f"there is no directory {tmp_path / 'nowhere'}" in nowhere.err
+    assert f"no directory {tmp_path / 'nowhere'}" in nowhere.err
     assert sorted(path.name for path in tmp_path.iterdir()) == ["agents.tar.gz", "project"]
 
 
@@ -71,7 +71,7 @@ def test_what_was_exported_is_imported_elsewhere_and_goes_on(project: Path, tmp_
     look("export", archive, project=project)
     elsewhere = make_project(tmp_path / "elsewhere")
     done = retinue("import", archive, project=elsewhere)
-    assert (done.code, done.out) == (0, "1 agent imported\n")
+    assert (done.code, done.out) == (0, "Imported 1 agent\n")
     before = look("history", "helper", "--json", project=project).json()
     assert look("history", "helper", "--json", project=elsewhere).json() == before
     again = look("send", "helper", "hello", "--wait", project=elsewhere)

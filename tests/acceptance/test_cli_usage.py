@@ -29,7 +29,7 @@ def check_all(project: Path) -> None:
     assert "Helper" in shown and "COST (EUR)" in shown and "0.0200" in shown
     assert "hello" in look("usage", "--by", "agent", project=project).out
     past = look("usage", "--to", "2020-01-01", project=project)
-    assert (past.code, past.out) == (0, "No model was asked in that time.\n")
+    assert (past.code, past.out) == (0, "No usage in this period.\n")
 
 
 def test_tokens_and_cost_are_summed_up(project: Path) -> None:
@@ -45,4 +45,4 @@ def test_a_running_server_is_asked_instead(project: Path) -> None:
 
 def test_a_day_that_is_none_is_told(project: Path) -> None:
     done = look("usage", "--from", "yesterday", project=project)
-    assert (done.code, "write a day as" in done.err) == (2, True)
+    assert (done.code, "expected a day" in done.err) == (2, True)

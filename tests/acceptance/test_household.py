@@ -17,7 +17,7 @@ def household(tmp_path: Path) -> Path:
     folder = tmp_path / "household"
     done = retinue("init", folder, "--example", "household")
     assert done.code == 0, done.err
-    assert "wrote  agents/reading-list.toml" in done.out
+    assert "created  agents/reading-list.toml" in done.out
     return folder
 
 

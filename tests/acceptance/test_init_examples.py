@@ -25,7 +25,7 @@ def test_an_example_is_written_whole_and_loads(tmp_path: Path) -> None:
 def test_an_unknown_example_is_told_with_those_there_are(tmp_path: Path) -> None:
     done = look("init", tmp_path / "new", "--example", "castle")
     assert done.code == 1
-    assert "there is no example 'castle'; there are: asset_studio, " in done.err
+    assert "no example 'castle'. Available: asset_studio, " in done.err
     assert not (tmp_path / "new").exists()
 
 

@@ -1,4 +1,4 @@
-"""Follows one agent from its last exchange on, without a gap between what was and what comes."""
+"""Follows one agent from its last exchange on, without a gap between history and live events."""
 
 from collections.abc import AsyncIterator, Sequence
 
@@ -10,16 +10,16 @@ from retinue.events import AgentEvent, Event, HelloEvent, ItemEvent, RequestEven
 from retinue.records import AnyRecord, UserRecord
 
 _PAGE = 500
-_EARLIER = 20  # records that are looked through for the last exchange
+_EARLIER = 20  # records searched for the last exchange
 
 
 async def follow(
     client: Client, agent_id: str, transcript: Transcript
 ) -> AsyncIterator[list[Piece]]:
-    """Give pieces as they come; the first ones are the last exchange of the past."""
+    """Yield pieces as they arrive, beginning with the last exchange."""
     async for event in client.events(agent_id):
         if isinstance(event, HelloEvent | ResyncEvent):
-            # Read once the subscription began: what is committed meanwhile comes twice.
+            # Read after subscribing, so that nothing is missed; the transcript drops duplicates.
             yield await _catch_up(client, agent_id, transcript)
         elif _concerns(event, agent_id):
             yield transcript.apply(event)
@@ -28,7 +28,7 @@ async def follow(
 
 
 def _concerns(event: Event, agent_id: str) -> bool:
-    """Of the agents that this one waits for, what they ask is shown, and not what they say."""
+    """Whether to show an event; of awaited agents, only requests are shown."""
     return isinstance(event, RequestEvent) or getattr(event, "agent_id", agent_id) == agent_id
 
 
@@ -41,7 +41,7 @@ async def _catch_up(client: Client, agent_id: str, transcript: Transcript) -> li
     )
     pieces = [piece for record in records for piece in transcript.read(record)]
     if is_first:
-        transcript.switched_to = None  # whoever comes now has seen where that led
+        transcript.switched_to = None  # an old switch is not followed again
     try:
         detail = await client.report(agent_id)
     except NotFoundError:
@@ -69,7 +69,7 @@ async def _since(client: Client, agent_id: str, after: int) -> list[AnyRecord]:
 
 
 def _last_exchange(records: Sequence[AnyRecord]) -> Sequence[AnyRecord]:
-    """From the last thing that a person said, where that is not too far back."""
+    """Return the records from the last user message on, or all if there is none."""
     for index in range(len(records) - 1, -1, -1):
         if isinstance(records[index], UserRecord):
             return records[index:]

@@ -1,4 +1,4 @@
-"""Finds the agent that a person means: by id, by name, or as the only one of a definition."""
+"""Finds an agent by id, id prefix or name, or as the only one of a definition."""
 
 from collections.abc import AsyncIterator, Sequence
 
@@ -10,13 +10,13 @@ from retinue.ids import is_agent_id
 
 SHORTEST_PREFIX = 4
 _PAGE = 200
-_SCANNED = 10_000  # most recently active first; beyond this an id has to be given whole
+_SCANNED = 10_000  # agents, most recently active first; older ones need the full id
 _SHOWN = 8
-_LONGEST = 200  # of names that the engine can look up
+_LONGEST = 200  # name that the engine can look up
 
 
 async def find_agent(client: Client, reference: str) -> AgentView:
-    """Find exactly one agent, or say which ones it could have been."""
+    """Find exactly one agent; if several match, the error lists them."""
     wanted = reference.strip()
     if is_agent_id(wanted):
         return await client.agent(wanted)
@@ -30,13 +30,13 @@ async def find_agent(client: Client, reference: str) -> AgentView:
     if found:
         raise UsageError(_ambiguous(wanted, found), details={"agents": [a.id for a in found]})
     raise NotFoundError(
-        f"no agent {one_line(wanted, 60)!r}: give an id, {SHORTEST_PREFIX} or more letters of one, "
-        "or a conversation's name. See: retinue agents"
+        f"no agent {one_line(wanted, 60)!r}. Use an id, its first {SHORTEST_PREFIX} or more "
+        "characters, or a name. See: retinue agents"
     )
 
 
 async def _named(client: Client, name: str) -> Sequence[AgentView]:
-    """Agents of this name without case; a spelling that fits exactly wins."""
+    """Find agents by name, ignoring case; an exact match wins."""
     if not 0 < len(name) <= _LONGEST:
         return []
     page = await client.agents(query=name, limit=_PAGE)
@@ -56,7 +56,7 @@ async def _all(client: Client) -> AsyncIterator[AgentView]:
 
 
 def _ambiguous(wanted: str, found: Sequence[AgentView]) -> str:
-    lines = [f"{wanted!r} could be any of {len(found)} agents; give more of the id:"]
+    lines = [f"{wanted!r} matches {len(found)} agents. Use more of the id:"]
     lines += [
         f"{agent.id}  {agent.definition}  {one_line(agent.name or agent.title or '', 40)}"
         for agent in found[:_SHOWN]

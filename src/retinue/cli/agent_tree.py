@@ -1,4 +1,4 @@
-"""The family of an agent as a small tree of lines."""
+"""An agent's ancestors and children as an indented tree."""
 
 from collections.abc import Iterator
 from datetime import datetime
@@ -13,20 +13,20 @@ _NAME = 40
 
 
 def tree_lines(tree: AgentTree, now: datetime) -> list[str]:
-    """Parents above, children below, each with what it does; nothing for one that is alone."""
+    """Return ancestors, the agent and its children, each with its status; empty if it is alone."""
     if not tree.ancestors and not tree.tree.children and not tree.tree.agent.waits:
         return []
     lines: list[str] = []
     for depth, ancestor in enumerate(reversed(tree.ancestors)):
         lines += _agent_lines(ancestor, "   " * depth, now)
     indent = "   " * len(tree.ancestors)
-    return [*lines, *_branch_lines(tree.tree, indent, now, is_meant=True)]
+    return [*lines, *_branch_lines(tree.tree, indent, now, is_subject=True)]
 
 
 def _branch_lines(
-    branch: TreeBranch, indent: str, now: datetime, *, is_meant: bool = False
+    branch: TreeBranch, indent: str, now: datetime, *, is_subject: bool = False
 ) -> Iterator[str]:
-    yield from _agent_lines(branch.agent, indent, now, is_meant=is_meant)
+    yield from _agent_lines(branch.agent, indent, now, is_subject=is_subject)
     for child in branch.children:
         yield from _branch_lines(child, indent + "   ", now)
     if branch.hidden:
@@ -34,12 +34,12 @@ def _branch_lines(
 
 
 def _agent_lines(
-    agent: AgentView, indent: str, now: datetime, *, is_meant: bool = False
+    agent: AgentView, indent: str, now: datetime, *, is_subject: bool = False
 ) -> Iterator[str]:
     named = agent.name or agent.descriptor.get("name") or agent.definition
     life = agent.status if agent.lifecycle == "awake" else agent.lifecycle
-    mark = "→ " if is_meant else ""
+    mark = "→ " if is_subject else ""
     queue = f", {plural(agent.queued, 'message')} queued" if agent.queued else ""
     yield f"{indent}{mark}{one_line(str(named), _NAME)}  {agent.id}  {life}{queue}"
     for wait in agent.waits:
-        yield f"{indent}   waits for {awaited_line(wait, now)}"
+        yield f"{indent}   waiting for {awaited_line(wait, now)}"

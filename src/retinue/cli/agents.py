@@ -1,4 +1,4 @@
-"""`retinue agents`, `show`, `stop`, `reset`, `compact`, `terminate`: see agents and steer them."""
+"""`retinue agents`, `show`, `stop`, `reset`, `compact`, `back`, `terminate`."""
 
 from datetime import datetime
 from typing import TYPE_CHECKING, Annotated, Literal
@@ -32,10 +32,14 @@ def agents(
     common: Common,
     definition: Annotated[str | None, typer.Option(help="Only agents of this definition.")] = None,
     kind: Annotated[Kind | None, typer.Option(help="Only agents of this kind.")] = None,
-    query: Annotated[str | None, typer.Option(help="Only names and texts with this in it.")] = None,
-    limit: Annotated[int, typer.Option(min=1, help="At most so many.", show_default=True)] = 50,
+    query: Annotated[
+        str | None, typer.Option(help="Only names and texts that contain this.")
+    ] = None,
+    limit: Annotated[
+        int, typer.Option(min=1, help="Maximum number of agents.", show_default=True)
+    ] = 50,
 ) -> None:
-    """List agents, the most recently active first."""
+    """List agents, most recently active first."""
 
     async def work(client: "Client") -> None:
         found: list[AgentView] = []
@@ -67,7 +71,7 @@ def _print_agents(
     from retinue.clock import SystemClock
 
     if not found:
-        say("No agent fits." if has_filter else "No agents yet. Begin with: retinue chat")
+        say("No matching agents." if has_filter else "No agents yet. Start with: retinue chat")
         return
     now = SystemClock().now()
     rows = [
@@ -81,21 +85,21 @@ def _print_agents(
         )
         for agent in found
     ]
-    print_table(("ID", "DEFINITION", "STATUS", "LIFE", "ACTIVE", "CONVERSATION"), rows)
+    print_table(("ID", "DEFINITION", "STATUS", "LIFECYCLE", "ACTIVE", "CONVERSATION"), rows)
     if not client.is_working and any(agent.status == "running" for agent in found):
-        say("No server runs: what was interrupted goes on when one starts.")
+        say("No server is running. Interrupted turns resume when it starts.")
     if has_more:
-        say("There are more: use --limit, --definition or --query.")
+        say("There are more agents. Use --limit, --definition or --query.")
 
 
 def show(
     common: Common,
     agent: AgentReference,
     context: Annotated[
-        bool, typer.Option("--context", help="What its model would be sent now, with tokens.")
+        bool, typer.Option("--context", help="Show the model's context with token counts.")
     ] = False,
 ) -> None:
-    """Show one agent: who it is, what it does, its queue, tokens and files; or its context."""
+    """Show one agent: its status, queue, tokens, files and family, or its model's context."""
 
     async def work(client: "Client") -> None:
         from retinue.cli.agent_lookup import find_agent
@@ -120,7 +124,7 @@ def show(
 
 
 def _status(agent: "AgentView", client: "Client") -> "str | Text":
-    """Where no server runs nothing is running, whatever the last one left in the store."""
+    """Return the status; without a server, a running turn is one that was interrupted."""
     is_left = agent.status == "running" and not client.is_working
     return "interrupted" if is_left else styled(agent.status)
 
@@ -131,7 +135,7 @@ def _fields(
     fields: list[tuple[str, str | Text]] = [
         ("agent", detail.id),
         ("name", detail.name or "–"),
-        ("stands for", descriptor_line(detail.descriptor)),
+        ("descriptor", descriptor_line(detail.descriptor)),
         ("definition", detail.definition),
         ("status", _status(detail, client)),
         ("lifecycle", detail.lifecycle),
@@ -143,7 +147,7 @@ def _fields(
     if detail.pinned_at:
         fields.append(("pinned", moment(detail.pinned_at, now)))
     if detail.retry_at:
-        fields.append(("tries again", moment(detail.retry_at, now)))
+        fields.append(("retry at", moment(detail.retry_at, now)))
     queue = [
         f"{item.id}  {item.fate}  {one_line(seen_text(item.text, item.sender.get('id', '')), 60)}"
         for item in detail.messages
@@ -165,30 +169,30 @@ def _tokens(detail: "AgentReport") -> str:
         for model, stats in models.items()
     ]
     if detail.tokens:
-        lines.append(f"context now about {detail.tokens.reported or detail.tokens.estimated:,}")
-    return "\n".join(lines) or "none used"
+        lines.append(f"current context about {detail.tokens.reported or detail.tokens.estimated:,}")
+    return "\n".join(lines) or "none"
 
 
 Act = Literal["stop", "reset", "compact"]
-_WORDS: dict[Act, tuple[str, str]] = {
+_RESULTS: dict[Act, tuple[str, str]] = {
     "stop": ("Stopped.", "Nothing was running."),
-    "reset": ("The conversation begins anew.", ""),
-    "compact": ("Summed up.", "There is nothing to sum up yet."),
+    "reset": ("Conversation reset.", ""),
+    "compact": ("Conversation summarised.", "Nothing to summarise yet."),
 }
 
 
 def stop(common: Common, agent: AgentReference) -> None:
-    """Stop the turn that is running; what is queued stays."""
+    """Stop the running turn; queued messages stay."""
     run_with_client(common.project, _act("stop", agent, common.is_json), needs_engine=True)
 
 
 def reset(common: Common, agent: AgentReference) -> None:
-    """Begin the conversation anew; the old part stays in the history."""
+    """Start the conversation over; earlier messages stay in the history."""
     run_with_client(common.project, _act("reset", agent, common.is_json), needs_engine=True)
 
 
 def compact(common: Common, agent: AgentReference) -> None:
-    """Sum up what was said, so that the model has room again."""
+    """Summarise the conversation to free up the model's context."""
     run_with_client(common.project, _act("compact", agent, common.is_json), needs_engine=True)
 
 
@@ -197,10 +201,10 @@ def back(
     agent: AgentReference,
     leaving: Annotated[
         str | None,
-        typer.Option("--from", metavar="AGENT", help="The one that you leave, if it is another."),
+        typer.Option("--from", metavar="AGENT", help="The agent to leave, if it is another one."),
     ] = None,
 ) -> None:
-    """Go back to an agent that switched you to another; it is told what was said there."""
+    """Return to an agent that switched you to another; it receives what was said there."""
 
     async def work(client: "Client") -> None:
         from retinue.cli.agent_lookup import find_agent
@@ -211,7 +215,7 @@ def back(
         if common.is_json:
             print_json({"agentId": home.id, "applied": applied})
         else:
-            say("It answers again." if applied else "No other agent answers instead of it.")
+            say("Switched back." if applied else "Nothing to do: no other agent has taken over.")
 
     run_with_client(common.project, work, needs_engine=True)
 
@@ -219,9 +223,9 @@ def back(
 def terminate(
     common: Common,
     agent: AgentReference,
-    reason: Annotated[str, typer.Option(help="Recorded with it.")] = "by its owner",
+    reason: Annotated[str, typer.Option(help="Reason to record.")] = "by its owner",
 ) -> None:
-    """End an agent and its children for good; the history stays."""
+    """End an agent and its children permanently; the history is kept."""
 
     async def work(client: "Client") -> None:
         from retinue.cli.agent_lookup import find_agent
@@ -231,11 +235,11 @@ def terminate(
         if common.is_json:
             print_json({"agentId": found.id, "applied": bool(ended), "ended": list(ended)})
         elif not ended:
-            say("It had ended before.")
+            say("Already terminated.")
         else:
             others = len(ended) - 1
-            with_it = f" With it ended {plural(others, 'background agent')}." if others else ""
-            say(f"Terminated. It takes no more messages; its history stays.{with_it}")
+            also = f", together with {plural(others, 'background agent')}" if others else ""
+            say(f"Terminated{also}. The history is kept.")
 
     run_with_client(common.project, work, needs_engine=True)
 
@@ -249,13 +253,13 @@ def _act(act: Act, reference: str, is_json: bool) -> "Callable[[Client], Awaitab
         if is_json:
             print_json({"agentId": agent.id, "applied": applied})
         else:
-            say(_WORDS[act][0 if applied else 1])
+            say(_RESULTS[act][0 if applied else 1])
 
     return work
 
 
 async def applied_act(client: "Client", act: Act, agent_id: str) -> bool:
-    """Do it, and tell whether there was anything to do."""
+    """Run the command; return whether it had an effect."""
     match act:
         case "stop":
             return await client.stop(agent_id)

@@ -1,7 +1,7 @@
 """An HTTP transport that calls an ASGI app in this process and streams its response.
 
 `httpx2.ASGITransport` collects the whole response before it returns, so an event stream would
-never begin. This one hands over each part as the app sends it.
+never begin. This one yields each part as the app sends it.
 """
 
 import asyncio
@@ -15,7 +15,7 @@ _ADDRESS = ("127.0.0.1", 0)
 
 
 class StreamingASGITransport(httpx2.AsyncBaseTransport):
-    """Runs each request as a task of the running loop; exceptions of the app reach the caller."""
+    """Runs each request as a task of the running loop; the app's exceptions reach the caller."""
 
     def __init__(self, app: ASGIApp) -> None:
         self._app = app
@@ -40,7 +40,7 @@ class StreamingASGITransport(httpx2.AsyncBaseTransport):
 
 
 class _Exchange(httpx2.AsyncByteStream):
-    """One request and its response, which is also the response's body."""
+    """One request and its response; also the stream of the response's body."""
 
     def __init__(self, app: ASGIApp, scope: Scope, body: bytes) -> None:
         self._body: bytes | None = body
@@ -66,18 +66,18 @@ class _Exchange(httpx2.AsyncByteStream):
         return {"type": "http.disconnect"}
 
     async def _send(self, message: Message) -> None:
-        """Wait until the message is taken, so that a slow reader slows the app down."""
+        """Wait until the message is read, so that a slow reader slows the app down."""
         self._messages.put_nowait(message)
         await self._messages.join()
 
     async def next_message(self) -> Message | None:
-        """Give what the app sends next; None when it has returned."""
+        """Return the app's next message, or None once the app has returned."""
         message = await self._messages.get()
         self._messages.task_done()
         return message
 
     async def result(self) -> None:
-        """Raise what the app raised."""
+        """Raise the app's exception, if any."""
         await self._task
 
     async def __aiter__(self) -> AsyncIterator[bytes]:
@@ -91,7 +91,7 @@ class _Exchange(httpx2.AsyncByteStream):
         self._task.cancel()
         await asyncio.wait({self._task})
         if not self._task.cancelled():
-            self._task.exception()  # raised to the reader already, if there was one
+            self._task.exception()  # already raised to the reader, if there was one
 
 
 def _scope(request: httpx2.Request) -> dict[str, Any]:

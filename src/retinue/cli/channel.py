@@ -62,7 +62,7 @@ _ERRORS: Mapping[str, type[RetinueError]] = {
 
 
 class ServerError(RetinueError):
-    """An error of the server that has no class of its own here; it keeps its code."""
+    """A server error without a class of its own here; it keeps its code."""
 
     def __init__(self, error: ErrorDetail, details: Mapping[str, object]) -> None:
         super().__init__(error.message, details=details)
@@ -70,14 +70,14 @@ class ServerError(RetinueError):
 
 
 class UnreachableError(BusyError):
-    """The server does not answer; it is unknown what became of the request."""
+    """The server does not respond; it is unknown whether the request took effect."""
 
 
 class Channel:
     """Sends requests and decodes responses. Every failure is a `RetinueError`."""
 
     def __init__(self, url: str, token: str, transport: httpx2.AsyncBaseTransport | None) -> None:
-        # The server is on this machine: a proxy of the environment must not see the token.
+        # The server runs on this machine: a proxy from the environment must not see the token.
         self.url = url.rstrip("/")
         self._http = httpx2.AsyncClient(
             base_url=self.url,
@@ -128,7 +128,7 @@ class Channel:
         allowed: int | None = None,
         extra_seconds: float = 0,
     ) -> httpx2.Response:
-        """Send one request; any status that is an error is raised, unless it is `allowed`."""
+        """Send one request; raises on an error status unless it is `allowed`."""
         headers: dict[str, str] = {}
         if isinstance(body, Struct):
             body = msgspec.json.encode(body)
@@ -149,7 +149,7 @@ class Channel:
         return response
 
     async def events(self, agent_id: str, after: int | None) -> AsyncIterator[Event]:
-        """Follow the event stream; after a lost connection it continues where it was."""
+        """Follow the event stream; after a lost connection it continues from its cursor."""
         loop = asyncio.get_running_loop()
         cursor = after
         lost_at: float | None = None
@@ -189,7 +189,7 @@ class Channel:
 
     def _unreachable(self) -> UnreachableError:
         return UnreachableError(
-            f"the server at {self.url} does not answer: is it stopping? Try again soon"
+            f"the server at {self.url} does not respond. It may be stopping: try again soon"
         )
 
 
@@ -199,11 +199,11 @@ def _parameters(query: Struct | None) -> dict[str, Any]:
 
 
 def _error(status: int, body: bytes) -> RetinueError:
-    """Give the error that the engine raised, with its class where that is known."""
+    """Return the error that the engine raised, with its class where known."""
     try:
         error = msgspec.json.decode(body, type=ErrorAnswer).error
     except msgspec.DecodeError:
-        return RetinueError(f"the server answered {status} and nothing that could be understood")
+        return RetinueError(f"unexpected response from the server (status {status})")
     details = error.details if isinstance(error.details, dict) else {}
     kind = _ERRORS.get(error.code)
     if kind is None:

@@ -1,6 +1,6 @@
-"""The one client of all commands: a method for each thing that they ask of the engine.
+"""The client of all commands: one method per request.
 
-It speaks HTTP, to the server of the project or, where none runs, to the same app in this process.
+It speaks HTTP, to the project's server or, if none is running, to the same app in this process.
 """
 
 import asyncio
@@ -70,8 +70,8 @@ if TYPE_CHECKING:
 Decision = Literal["allow", "deny"]
 
 _REFUSING = 503
-_OPERATION_SECONDS = 86_400.0  # the server has limits for them, and knows how each ended
-_SUMMARY_SECONDS = 300.0  # a model writes it
+_OPERATION_SECONDS = 86_400.0  # the server applies the operation's own time limit
+_SUMMARY_SECONDS = 300.0  # a model writes the summary
 _LARGEST_PAGE = 1000
 _NO_END = 2**53 - 1
 
@@ -84,9 +84,9 @@ class AgentReport(AgentDetail, frozen=True, kw_only=True):
 
 
 class Client:
-    """One connection to the project's engine. Errors are `RetinueError`s of the engine's classes.
+    """One connection to the project's engine. Errors are the engine's own `RetinueError`s.
 
-    `app` is the project as this process opened it; None when a server has it.
+    `app` is the project opened in this process; None when connected to a server.
     """
 
     def __init__(
@@ -94,7 +94,7 @@ class Client:
     ) -> None:
         self._channel = channel
         self.app = app
-        self.is_working = is_working  # whether an engine works on messages while this client looks
+        self.is_working = is_working  # whether an engine is processing messages
 
     @property
     def is_remote(self) -> bool:
@@ -113,7 +113,7 @@ class Client:
         return await self._channel.get("/api/definitions", DefinitionList)
 
     async def graph(self, definition: str) -> DefinitionGraph:
-        """Everything that a definition leads to."""
+        """Return a definition with all prompts and agents that it uses."""
         return await self._channel.get(
             f"/api/definitions/{quote(definition)}/graph", DefinitionGraph
         )
@@ -148,7 +148,7 @@ class Client:
         return await self._channel.get(f"{_agent(agent_id)}/tree", AgentTree, TreeQuery())
 
     async def context(self, agent_id: str) -> "ContextView":
-        """The request that its model would get now."""
+        """Return the request that the model would receive now."""
         from retinue.engine.prompting.context_view import ContextView
 
         return await self._channel.get(f"{_agent(agent_id)}/context", ContextView)
@@ -186,7 +186,7 @@ class Client:
         return await self._history(agent_id, HistoryQuery(after=after, limit=limit))
 
     async def recent(self, agent_id: str, *, limit: int) -> Sequence[AnyRecord]:
-        """The last records, oldest first."""
+        """Return the last records, oldest first."""
         records: list[AnyRecord] = []
         before = _NO_END
         while len(records) < limit and before > 1:
@@ -211,15 +211,15 @@ class Client:
         await self._command(agent_id, "reset")
 
     async def stop(self, agent_id: str) -> bool:
-        """Stop the running turn; false when there was none."""
+        """Stop the running turn; false if there was none."""
         return await self._command(agent_id, "stop")
 
     async def compact(self, agent_id: str) -> bool:
-        """Summarise the history; false when there was nothing to gain."""
+        """Summarise the history; false if there was nothing to summarise."""
         return await self._command(agent_id, "compact", extra_seconds=_SUMMARY_SECONDS)
 
     async def switch_back(self, agent_id: str, *, leaving: str | None = None) -> bool:
-        """Go back to this agent; false when no other one answers instead of it."""
+        """Return to this agent; false if no other agent had taken over."""
         return await self._command(agent_id, "switch-back", SwitchBackOrder(leaving=leaving))
 
     async def _command(
@@ -236,7 +236,7 @@ class Client:
         return done.applied
 
     async def terminate(self, agent_id: str, reason: str) -> Sequence[str]:
-        """End the agent and its children for good; gives the ids of those that ended by it."""
+        """End the agent and its children; return the ids of all that ended."""
         path, order = f"{_agent(agent_id)}/terminate", TerminateOrder(reason=reason)
         return (await self._channel.send("POST", path, TerminateAnswer, order)).ended
 
@@ -247,7 +247,7 @@ class Client:
         agent_id: str | None = None,
         limit: int = 100,
     ) -> Sequence[RequestView]:
-        """What agents asked, the newest first."""
+        """Return requests of agents, newest first."""
         wanted = RequestsQuery(status=status, agent=agent_id, limit=limit)
         return (await self._channel.get("/api/permissions", RequestList, wanted)).requests
 
@@ -278,7 +278,7 @@ class Client:
         return await self._channel.get("/api/usage", UsageReport, query)
 
     async def variables(self, agent_id: str | None) -> Sequence[VariableEntry]:
-        """Of an agent, or of the account."""
+        """Return the variables of an agent, or of the account."""
         return (await self._channel.get(_variables(agent_id), VariableList)).variables
 
     async def set_variable(self, name: str, value: str, *, agent_id: str | None) -> None:
@@ -289,12 +289,13 @@ class Client:
         await self._channel.request("DELETE", f"{_variables(agent_id)}/{quote(name, safe='')}")
 
     async def missing_variables(self, agent_id: str, request_id: str) -> Sequence[str]:
-        """The names of what a subagent of this agent waits for."""
-        return (await self._channel.get(_wanted(agent_id, request_id), VariablesWanted)).missing
+        """Return the names of variables that a subagent of this agent waits for."""
+        path = _variable_request(agent_id, request_id)
+        return (await self._channel.get(path, VariablesWanted)).missing
 
     async def provide(self, agent_id: str, request_id: str, values: Mapping[str, str]) -> str:
-        """Give a waiting subagent its values and begin it; gives its id."""
-        path, given = _wanted(agent_id, request_id), Provided(env=dict(values))
+        """Give a waiting subagent its values and start it; return its id."""
+        path, given = _variable_request(agent_id, request_id), Provided(env=dict(values))
         return (await self._channel.send("POST", path, SubagentBegun, given)).child_thread_id
 
     # -- plugins and skills
@@ -311,7 +312,7 @@ class Client:
         key: str | None = None,
         agent_id: str | None = None,
     ) -> Any:
-        """Call an operation, for an agent within its scope or for the owner."""
+        """Call an operation, as an agent within its scope or as the owner."""
         path = f"/api/plugins/{quote(plugin, safe='')}/operations/{quote(operation, safe='')}"
         call = OperationCall(arguments=dict(arguments), key=key, agent_id=agent_id)
         done = await self._channel.send(
@@ -347,7 +348,7 @@ class Client:
     # -- the server itself
 
     async def health(self) -> Health:
-        """How the store is; raises `StoreError` with the reason while nothing can be stored."""
+        """Return the store's health; raises `StoreError` while nothing can be stored."""
         response = await self._channel.request("GET", "/api/health", allowed=_REFUSING)
         health = msgspec.json.decode(response.content, type=Health)
         if response.status_code == _REFUSING:
@@ -355,13 +356,13 @@ class Client:
         return health
 
     async def settle_folders(self) -> None:
-        """Let the agents' folders catch up with the store; a server does so all the time."""
+        """Bring the agents' folders up to date; a running server does this continuously."""
         if self.app is not None:
             await self.app.mirror.start()
             await self.app.mirror.stop()
 
     async def login_link(self) -> str:
-        """A link with a fresh one-time code."""
+        """Return a login link with a new one-time code."""
         answer = await self._channel.send("POST", "/api/login-codes", LoginCode)
         return f"{self._channel.url}/#login={answer.code}"
 
@@ -382,5 +383,5 @@ def _variables(agent_id: str | None) -> str:
     return "/api/variables" if agent_id is None else f"{_agent(agent_id)}/variables"
 
 
-def _wanted(agent_id: str, request_id: str) -> str:
+def _variable_request(agent_id: str, request_id: str) -> str:
     return f"/api/threads/{quote(agent_id, safe='')}/variables/{quote(request_id, safe='')}"

@@ -1,4 +1,4 @@
-"""`retinue show <agent> --context`: what the agent's model would be sent now."""
+"""`retinue show AGENT --context`: the request that the model would receive now."""
 
 import json
 from typing import TYPE_CHECKING
@@ -15,7 +15,7 @@ _BAR = 24
 
 
 def print_context(view: "ContextView") -> None:
-    """Sizes first, then every part as the model reads it."""
+    """Print the sizes, then every part as the model reads it."""
     print_fields(_facts(view))
     say()
     print_table(("PART", "TOKENS", ""), list(_sizes(view)))
@@ -43,13 +43,13 @@ def _facts(view: "ContextView") -> list[tuple[str, str]]:
         ("model", view.model),
         ("tokens", f"about {tokens.corrected:,} of {view.limit:,} ({view.pressure})"),
         ("estimated", f"{tokens.estimated:,}"),
-        ("summed up at", f"{marks.warning:,} after the turn, {marks.critical:,} at once"),
+        ("compacts at", f"{marks.warning:,} after the turn, {marks.critical:,} immediately"),
     ]
     if view.reported is not None:
-        facts.append(("last call", f"{view.reported.reported:,} counted by {view.reported.model}"))
+        facts.append(("last call", f"{view.reported.reported:,} reported by {view.reported.model}"))
     if view.summary is not None:
-        what = f"what came before record {view.summary.kept_from} is summed up"
-        facts.append(("hidden", f"{what} ({view.summary.reason})"))
+        before = f"records before {view.summary.kept_from}"
+        facts.append(("summarised", f"{before} ({view.summary.reason})"))
     if view.hooks:
         facts.append(("hooks", ", ".join(view.hooks)))
     if view.blocked is not None:
@@ -78,10 +78,10 @@ def _lines(message: "ContextMessage") -> "Iterator[str]":
     for part in message.parts:
         match part.type:
             case "call":
-                yield f"[calls {part.name} {part.text}]"
+                yield f"[call {part.name} {part.text}]"
             case "result":
                 yield f"[{'error' if part.is_error else 'result'} of {part.name}] {part.text}"
             case "thinking":
-                yield f"[thinks] {part.text}"
+                yield f"[thinking] {part.text}"
             case _:
                 yield part.text

@@ -1,4 +1,4 @@
-"""Conversations in the terminal: whose they are, which one goes on, and how a new one is named."""
+"""The terminal user's conversations: finds, continues and starts them."""
 
 import getpass
 from collections.abc import Sequence
@@ -22,7 +22,7 @@ def terminal_user() -> str:
 
 
 async def find_target(client: Client, target: str) -> AgentView:
-    """Find what `send` means: a definition's conversation here, or else an agent."""
+    """Find the target of `send`: a definition's conversation here, or an agent."""
     known = (await client.definitions()).definitions
     if any(definition.name == target for definition in known):
         return await last_conversation(client, target)
@@ -33,7 +33,7 @@ async def find_target(client: Client, target: str) -> AgentView:
 
 
 async def last_conversation(client: Client, definition: str) -> AgentView:
-    """Go on with the definition's last conversation in this terminal, or begin the first."""
+    """Continue the definition's last conversation in this terminal, or start the first."""
     user = terminal_user()
     page = await client.agents(definition=definition, kind="user", limit=_PAGE)
     mine = [
@@ -58,12 +58,12 @@ def _place(channel: str, user: str) -> UserPlace:
 
 
 def chosen_definition(known: Sequence[DefinitionEntry], wanted: str | None) -> str:
-    """The definition that was named, or the project's default."""
+    """Return the named definition, or the project's default."""
     names = [definition.name for definition in known]
     if wanted is None:
         default = next((definition.name for definition in known if definition.is_default), None)
         if default is None:
-            raise UsageError("there is no definition yet: write one into agents/, see retinue init")
+            raise UsageError("no definitions yet: add one to agents/, or run `retinue init`")
         return default
     if wanted in names:
         return wanted
@@ -74,7 +74,7 @@ def unknown_definition(wanted: str, names: Sequence[str]) -> str:
     from retinue.settings.keys import did_you_mean
 
     hint = did_you_mean(wanted, names)
-    return f"no definition {wanted!r}{hint or '.'} There are: {', '.join(names) or 'none'}"
+    return f"no definition {wanted!r}{hint or '.'} Available: {', '.join(names) or 'none'}"
 
 
 def unknown_target(target: str, known: Sequence[DefinitionEntry]) -> str:

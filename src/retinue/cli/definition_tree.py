@@ -1,4 +1,4 @@
-"""A definition as a tree of lines: its sides, their prompts, and what those can call."""
+"""A definition as an indented tree: its sides, their prompts, and the tools those can call."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -20,12 +20,12 @@ _RULES = {
     "stop_tool": "ends its turn with",
     "session_stop": "ends the run with",
     "session_fail": "fails the run with",
-    "session_status": "tells its status with",
+    "session_status": "reports its status with",
 }
 
 
 def definition_lines(graph: DefinitionGraph) -> list[str]:
-    """Everything that the first definition leads to; what comes twice is told once."""
+    """Return the tree of the first definition; repeated parts are shown once."""
     tree = _Tree(
         definitions={one.name: one for one in graph.definitions},
         prompts={one.name: one for one in graph.prompts},
@@ -37,14 +37,14 @@ def definition_lines(graph: DefinitionGraph) -> list[str]:
 class _Tree:
     definitions: dict[str, GraphDefinition]
     prompts: dict[str, GraphPrompt]
-    told: set[str] = field(default_factory=set[str])
+    shown: set[str] = field(default_factory=set[str])
 
     def definition(self, name: str, indent: str) -> Iterator[str]:
         one = self.definitions.get(name)
         if one is None:
-            yield f"{indent}{name}  (not there)"
+            yield f"{indent}{name}  (not found)"
             return
-        if self._is_told(f"agent {name}"):
+        if self._is_repeated(f"agent {name}"):
             yield f"{indent}{name}  (see above)"
             return
         turns = f", at most {one.max_session_turns} turns" if one.max_session_turns else ""
@@ -71,7 +71,7 @@ class _Tree:
         yield f"{indent}prompt {prompt.name}{model}"
         yield from _hook_lines(prompt.hooks, indent + _INDENT)
         if prompt.tools is None:
-            yield f"{indent}{_INDENT}every tool that the definition allows"
+            yield f"{indent}{_INDENT}all tools that the definition allows"
         for entry in prompt.tools or ():
             yield f"{indent}{_INDENT}{entry.kind} {entry.name}{_terms(entry)}"
             yield from self._target(entry, indent + _INDENT * 2)
@@ -80,21 +80,21 @@ class _Tree:
         if entry.kind in ("subagent", "handoff"):
             yield from self.definition(entry.target, indent)
         elif entry.kind == "prompt" and entry.target in self.prompts:
-            if self._is_told(f"prompt {entry.target}"):
+            if self._is_repeated(f"prompt {entry.target}"):
                 yield f"{indent}prompt {entry.target}  (see above)"
             else:
                 yield from self._prompt(self.prompts[entry.target], indent)
 
-    def _is_told(self, what: str) -> bool:
-        is_told = what in self.told
-        self.told.add(what)
-        return is_told
+    def _is_repeated(self, part: str) -> bool:
+        is_repeated = part in self.shown
+        self.shown.add(part)
+        return is_repeated
 
 
 def _terms(entry: GraphEntry) -> str:
     terms: list[str] = []
     if entry.kind == "subagent":
-        terms.append("blocking" if entry.is_blocking else "not blocking")
+        terms.append("blocking" if entry.is_blocking else "non-blocking")
         terms += ["resumable"] if entry.is_resumable else []
         terms += ["immediate"] if entry.is_immediate else []
     if entry.optional is not None:

@@ -1,4 +1,4 @@
-"""`retinue definitions`: what agents can be made from, and which files do not load."""
+"""`retinue definitions`: lists definitions and files that fail to load."""
 
 from typing import TYPE_CHECKING, Annotated
 
@@ -14,20 +14,20 @@ if TYPE_CHECKING:
     from retinue.server.wire import ProblemEntry
 
 _DESCRIPTION = 120
-_WIDE = 90  # columns, from where on there is room for descriptions
+_WIDE = 90  # columns needed to show descriptions
 
 
 def definitions(
     common: Common,
     name: Annotated[
-        str | None, typer.Argument(help="Show this one as a tree: sides, prompts, tools, agents.")
+        str | None, typer.Argument(metavar="NAME", help="Show this definition as a tree.")
     ] = None,
 ) -> int:
-    """List definitions, or draw one; exits 1 when a file does not load."""
+    """List definitions, or show one as a tree; exits 1 if a file fails to load."""
 
     async def work(client: "Client") -> int:
         if name is not None:
-            await _draw(client, name, is_json=common.is_json)
+            await _print_tree(client, name, is_json=common.is_json)
             return 0
         found = await client.definitions()
         if common.is_json:
@@ -39,7 +39,7 @@ def definitions(
     return run_with_client(common.project, work)
 
 
-async def _draw(client: "Client", name: str, *, is_json: bool) -> None:
+async def _print_tree(client: "Client", name: str, *, is_json: bool) -> None:
     from retinue.cli.definition_tree import definition_lines
 
     graph = await client.graph(name)
@@ -63,7 +63,7 @@ def _print(found: "DefinitionList") -> None:
     ]
     print_table(("NAME", "MODEL", "FILE", "DESCRIPTION")[:columns], rows)
     if any(entry.is_default for entry in found.definitions):
-        say("* answers when nobody is named")
+        say("* default definition")
     if found.problems:
         say()
         for problem in found.problems:
@@ -77,12 +77,12 @@ def _source(entry: "DefinitionEntry") -> str:
 
 
 def problem_line(problem: "ProblemEntry") -> str:
-    """One problem by kind, file and line."""
+    """Format a problem with severity, file and line."""
     return f"{problem.severity}: {problem_text(problem)}"
 
 
 def problem_text(problem: "ProblemEntry") -> str:
-    """One problem by file and line."""
+    """Format a problem with file and line."""
     where = f"{problem.file}:{problem.line}" if problem.line else problem.file
     place = f"{where}: " if where else ""
     field = f"{problem.field}: " if problem.field else ""

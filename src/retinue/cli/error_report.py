@@ -1,4 +1,4 @@
-"""Words for what went wrong: one or two lines that say what to do, or a traceback on demand."""
+"""Reports errors in one or two lines that say what to do, with a traceback on request."""
 
 import errno
 import json
@@ -8,19 +8,19 @@ from collections.abc import Mapping
 from retinue.errors import RetinueError
 
 _ADVICE = {
-    errno.ENOSPC: "the disk is full: make room and try again",
+    errno.ENOSPC: "the disk is full: free some space and try again",
     errno.EROFS: "the file system is read-only",
-    errno.EACCES: "not allowed: check its owner and mode",
-    errno.EPERM: "not allowed: check its owner and mode",
-    errno.ENOTDIR: "a part of the path is a file, not a directory",
-    errno.EISDIR: "it is a directory",
-    errno.ENOENT: "there is no such file",
+    errno.EACCES: "permission denied: check its owner and mode",
+    errno.EPERM: "permission denied: check its owner and mode",
+    errno.ENOTDIR: "part of the path is a file, not a directory",
+    errno.EISDIR: "is a directory",
+    errno.ENOENT: "no such file",
     errno.EMFILE: "too many open files: raise `ulimit -n`",
 }
 
 
 def report(error: Exception, *, is_json: bool, is_debug: bool) -> int:
-    """Write the error to stderr and give the exit code."""
+    """Write the error to stderr and return the exit code."""
     if is_debug:
         import traceback
 
@@ -31,27 +31,27 @@ def report(error: Exception, *, is_json: bool, is_debug: bool) -> int:
 
 
 def describe(error: Exception) -> tuple[str, str, Mapping[str, object]]:
-    """Give the stable code, the words and the details."""
+    """Return the stable code, the message and the details."""
     match error:
         case RetinueError():
             return error.code, error.message, error.details
         case OSError():
             why = _ADVICE.get(error.errno or 0) or error.strerror or str(error)
-            where = str(error.filename) if error.filename else "the system said"
+            where = str(error.filename) if error.filename else "system error"
             return "system", f"{where}: {why}", {}
         case ModuleNotFoundError():
-            message = f"{error.name!r} is missing from this installation: install Retinue again"
+            message = f"the Python module {error.name!r} is not installed: reinstall Retinue"
             return "installation", message, {}
         case _:
             message = (
-                f"this should not happen: {type(error).__name__}: {error}\n"
-                "Run it again with --debug to see where, and report it with that output."
+                f"unexpected error: {type(error).__name__}: {error}\n"
+                "Run the command again with --debug, and report the output."
             )
             return "internal", message, {}
 
 
 def write_error(code: str, message: str, details: Mapping[str, object], *, is_json: bool) -> None:
-    """Write one error in the form that was asked for."""
+    """Write one error as text or JSON."""
     if is_json:
         body: dict[str, object] = {"code": code, "message": message}
         if details:
@@ -66,7 +66,7 @@ def write_error(code: str, message: str, details: Mapping[str, object], *, is_js
 
 
 def _folded(line: str) -> str:
-    """Break a line between words where a terminal would break it anywhere."""
+    """Wrap a line between words if stderr is a terminal."""
     if not sys.stderr.isatty():
         return line
     import shutil

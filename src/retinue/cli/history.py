@@ -1,4 +1,4 @@
-"""`retinue history`: an agent's records, then what is added while one watches."""
+"""`retinue history`: an agent's records, and new ones as they are added."""
 
 import asyncio
 from typing import TYPE_CHECKING, Annotated
@@ -23,11 +23,14 @@ def history(
     agent: AgentReference,
     after: Annotated[int, typer.Option(min=0, help="Only records after this number.")] = 0,
     limit: Annotated[
-        int | None, typer.Option(min=1, help="At most so many; without --after the last ones.")
+        int | None,
+        typer.Option(min=1, help="Maximum number; without --after, the latest records."),
     ] = None,
-    follow: Annotated[bool, typer.Option("--follow", "-f", help="Go on as it grows.")] = False,
+    follow: Annotated[
+        bool, typer.Option("--follow", "-f", help="Print new records as they are added.")
+    ] = False,
 ) -> None:
-    """Print an agent's history, oldest first."""
+    """Show an agent's history, oldest first."""
 
     async def work(client: "Client") -> None:
         await _print_history(client, agent, after, limit, is_follow=follow, is_json=common.is_json)
@@ -110,11 +113,11 @@ async def _follow(client: "Client", agent_id: str, seen: int, *, is_json: bool) 
     from retinue.records import decode_record
 
     transcript = Transcript(last_seq=seen)
-    print_note("Following; Ctrl-C ends it.")
+    print_note("Following new records. Ctrl-C to stop.")
     try:
         async for event in client.events(agent_id):
             if isinstance(event, HelloEvent):
-                # What was committed between the reading and the subscription.
+                # Records committed between reading and subscribing.
                 new = await _read(client, agent_id, transcript.last_seq, None)
             elif isinstance(event, RecordEvent):
                 new = [decode_record(bytes(event.record))]

@@ -1,4 +1,4 @@
-"""`retinue init`: a small ready project, and which model it could use."""
+"""`retinue init`: creates a project and suggests a model."""
 
 import os
 import sys
@@ -16,15 +16,15 @@ from retinue.errors import UsageError
 _TEMPLATE = Path(__file__).parent / "project"
 _PACKAGE = Path(__file__).parents[1]
 _EXAMPLES = (_PACKAGE / "examples", _PACKAGE.parents[1] / "examples")  # installed, or a checkout
-_IGNORING = Path("gitignore")
-_RENAMED = {_IGNORING.name: ".gitignore"}
+_GITIGNORE = Path("gitignore")
+_RENAMED = {_GITIGNORE.name: ".gitignore"}
 _OFFLINE_LINE = 'model = "offline"'
 _OLLAMA = ("127.0.0.1", 11434)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Choice:
-    """A model that this machine could use, and how we know."""
+    """A model that this machine can use, and why it is offered."""
 
     model: str
     because: str
@@ -32,7 +32,7 @@ class Choice:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Written:
-    """What `init` did to the directory."""
+    """The files that `init` created, and those that already existed."""
 
     written: list[str]
     kept: list[str]
@@ -41,19 +41,22 @@ class Written:
 def init(
     common: Common,
     target: Annotated[
-        Path | None, typer.Argument(metavar="DIR", help="Where; else --dir, else here.")
+        Path | None,
+        typer.Argument(metavar="DIR", help="Project directory.  [default: --dir]"),
     ] = None,
     model: Annotated[
-        str | None, typer.Option(help="The model to write into retinue.toml: provider:model.")
+        str | None, typer.Option(help="Model for retinue.toml, as provider:model.")
     ] = None,
     example: Annotated[
-        str | None, typer.Option(metavar="NAME", help="Begin with an example, such as household.")
+        str | None, typer.Option(metavar="NAME", help="Start from an example, such as household.")
     ] = None,
 ) -> None:
-    """Write a small ready project; files that exist already stay as they are."""
+    """Create a small project; existing files are kept."""
     project = project_directory(target) if target else common.project
     if model is not None and not _is_model_name(model):
-        raise UsageError(f"model {model!r}: write provider:model (such as openai:gpt-5) or offline")
+        raise UsageError(
+            f"invalid model {model!r}: use provider:model (such as openai:gpt-5) or offline"
+        )
     template = _TEMPLATE if example is None else example_folder(example)
     choices = found_models()
     is_asking = model is None and choices and not common.is_json and _is_terminal()
@@ -75,7 +78,7 @@ def init(
 
 
 def found_models() -> list[Choice]:
-    """Look for keys in the environment and for a local Ollama."""
+    """Find models by API keys in the environment and by a local Ollama."""
     choices: list[Choice] = []
     for variables, model in (
         (("OPENAI_API_KEY",), "openai:gpt-5"),
@@ -89,7 +92,7 @@ def found_models() -> list[Choice]:
 
 
 def _ollama_models() -> list[Choice]:
-    """Ask a local Ollama what it has; silence means there is none."""
+    """Return the models of a local Ollama, if one is running."""
     import http.client
     import json
 
@@ -102,17 +105,17 @@ def _ollama_models() -> list[Choice]:
         return []
     finally:
         connection.close()
-    because = f"Ollama answers on port {_OLLAMA[1]}"
+    because = f"Ollama is running on port {_OLLAMA[1]}"
     return [Choice(model=f"ollama:{one_line(name, 80)}", because=because) for name in names[:3]]
 
 
 def write_project(project: Path, model: str, template: Path = _TEMPLATE) -> Written:
-    """Copy a template; nothing that exists is touched."""
+    """Copy a template; existing files are kept."""
     result = Written(written=[], kept=[])
     sources = {source.relative_to(template): source for source in template.rglob("*")}
-    sources.setdefault(_IGNORING, _TEMPLATE / _IGNORING)
+    sources.setdefault(_GITIGNORE, _TEMPLATE / _GITIGNORE)
     for relative, source in sorted(sources.items()):
-        if not source.is_file() or any(_is_left(part) for part in relative.parts):
+        if not source.is_file() or any(_is_generated(part) for part in relative.parts):
             continue
         relative = relative.with_name(_RENAMED.get(relative.name, relative.name))
         text = source.read_text("utf-8")
@@ -123,8 +126,8 @@ def write_project(project: Path, model: str, template: Path = _TEMPLATE) -> Writ
     return result
 
 
-def _is_left(name: str) -> bool:
-    """Whether a file or folder came from using the template: data, or kept bytecode."""
+def _is_generated(name: str) -> bool:
+    """Whether a file or folder is data or bytecode from running the template."""
     return name.startswith(".") or name == "__pycache__"
 
 
@@ -149,8 +152,8 @@ def _is_terminal() -> bool:
 
 
 def _ask(choices: list[Choice]) -> str:
-    options = [*choices, Choice(model="offline", because="built in, needs no key")]
-    say("Which model should it use?")
+    options = [*choices, Choice(model="offline", because="built in, needs no API key")]
+    say("Which model should the project use?")
     for number, choice in enumerate(options, 1):
         say(f"  {number}  {choice.model:<30} {choice.because}")
     while True:
@@ -159,11 +162,11 @@ def _ask(choices: list[Choice]) -> str:
             return options[int(answer) - 1].model
         if _is_model_name(answer):
             return answer
-        say(f"  {answer!r} is neither one of the numbers nor of the form provider:model.")
+        say(f"  {answer!r} is not valid: enter one of the numbers, or provider:model.")
 
 
 def _model_of(project: Path) -> str:
-    """The model that the project's settings name now, whoever wrote them."""
+    """Return the model in the project's settings, which may have existed before."""
     from retinue.cli.shared_options import environment
     from retinue.settings import load_settings
 
@@ -174,39 +177,39 @@ def _report(project: Path, result: Written, choices: list[Choice]) -> None:
     here = project == Path.cwd()
     say(f"Project in {project}")
     for name in result.written:
-        say(f"  wrote  {name}")
+        say(f"  created  {name}")
     for name in result.kept:
-        say(f"  kept   {name}")
+        say(f"  kept     {name}")
     model = _model_of(project)
     say()
     if model == "offline":
-        say("Model: offline. It is built in, needs no key, and follows simple rules.")
+        say("Model: offline (built in, needs no API key, follows simple rules)")
         if choices:
             found = choices[0]
-            say(f'You could use {found.model} ({found.because}): set model = "{found.model}"')
+            say(f'To use {found.model} ({found.because}), set model = "{found.model}"')
             say("in retinue.toml.")
         else:
-            say("For a real one set OPENAI_API_KEY, ANTHROPIC_API_KEY or GEMINI_API_KEY and")
-            say('model = "provider:model" in retinue.toml.')
+            say("To use an AI model, set OPENAI_API_KEY, ANTHROPIC_API_KEY or GEMINI_API_KEY,")
+            say('and model = "provider:model" in retinue.toml.')
     else:
-        say(f"Model: {model}.")
+        say(f"Model: {model}")
     option = "" if here else f" --dir {project}"
     say(f"Next: retinue serve{option}")
 
 
 def example_names() -> Sequence[str]:
-    """The projects that `retinue init --example` writes."""
+    """Return the names that `retinue init --example` accepts."""
     return sorted(
         folder.name for home in _EXAMPLES for folder in home.glob("*/") if _is_example(folder)
     )
 
 
 def example_folder(name: str) -> Path:
-    """Find an example, or say which ones there are."""
+    """Find an example; the error lists the available ones."""
     names = example_names()
     if name not in names:
         raise UsageError(
-            f"there is no example {name!r}; there are: {', '.join(names)}",
+            f"no example {name!r}. Available: {', '.join(names)}",
             details={"examples": list(names)},
         )
     return next(home / name for home in _EXAMPLES if _is_example(home / name))

@@ -1,11 +1,11 @@
-"""What people type or pipe in, whatever its bytes are."""
+"""Reads input that may not be valid UTF-8."""
 
 import sys
 from typing import TextIO
 
 
 def readable_stdin() -> TextIO:
-    """Give stdin, with a mark in place of every byte that is not UTF-8."""
+    """Return stdin with invalid UTF-8 replaced."""
     stdin: TextIO = sys.stdin
     reconfigure = getattr(stdin, "reconfigure", None)
     if reconfigure is not None:
@@ -14,7 +14,7 @@ def readable_stdin() -> TextIO:
 
 
 def is_text(value: str) -> bool:
-    """Whether an argument was given as UTF-8; Python keeps other bytes as half characters."""
+    """Whether an argument was valid UTF-8; Python keeps other bytes as surrogates."""
     try:
         value.encode()
     except UnicodeEncodeError:

@@ -1,4 +1,4 @@
-"""Log lines for people, or as JSON for machines."""
+"""Log output as text or JSON."""
 
 import json
 import logging
@@ -17,7 +17,7 @@ def _facts(record: logging.LogRecord) -> dict[str, object]:
 
 
 class HumanFormatter(logging.Formatter):
-    """One line: the time, how serious it is, what happened, and the facts."""
+    """One line: time, level, logger, message and extra fields."""
 
     def __init__(self, *, is_coloured: bool) -> None:
         super().__init__()
@@ -39,12 +39,12 @@ class HumanFormatter(logging.Formatter):
         colour = _COLOURS.get(record.levelno) if self._is_coloured else None
         if colour:
             line = f"{colour}{line}{_RESET}"
-        # A defect is the one thing whose place has to be known, and it takes more than a line.
+        # Only a traceback takes more than one line.
         return f"{line}\n{self.formatException(record.exc_info)}" if record.exc_info else line
 
 
 class JsonFormatter(logging.Formatter):
-    """One JSON object for each line."""
+    """One JSON object per line."""
 
     def format(self, record: logging.LogRecord) -> str:
         line: dict[str, object] = {
@@ -60,13 +60,13 @@ class JsonFormatter(logging.Formatter):
 
 
 def keep_quiet() -> None:
-    """Say nothing: what a command has to tell, it tells in its result."""
+    """Suppress log output: a command reports problems in its result."""
     logging.getLogger().addHandler(logging.NullHandler())
 
 
 @contextmanager
 def without(name: str) -> Generator[None]:
-    """Leave out what a logger says meanwhile, because it is going to be said in another way."""
+    """Silence a logger meanwhile, because its messages are reported in another way."""
     logger = logging.getLogger(name)
     logger.disabled = True
     try:

@@ -1,7 +1,7 @@
-"""The entry point: finds the command, loads its file, runs it, and words what went wrong.
+"""The entry point: finds the command, imports its module, runs it and reports errors.
 
-Neither typer nor anything else that is heavy is imported before a command is chosen: the overview
-must appear at once.
+Heavy modules such as typer are imported only after a command is chosen, so that the overview
+appears at once.
 """
 
 import sys
@@ -20,62 +20,62 @@ DONE, FAILED, USAGE = 0, 1, 2
 
 @dataclass(frozen=True, slots=True)
 class CommandEntry:
-    """Where a command lives and what the overview says about it."""
+    """A command's function and its line in the overview."""
 
-    home: str  # "<module>:<function>" inside retinue.cli
+    function: str  # "<module>:<function>" inside retinue.cli
     summary: str
-    is_passing_on: bool = False  # options that it does not know are somebody else's
+    passes_options: bool = False  # unknown options are passed on as arguments
 
 
 GROUPS: Mapping[str, Mapping[str, CommandEntry]] = {
-    "Start": {
-        "init": CommandEntry("init:init", "write a small ready project"),
-        "serve": CommandEntry("serve:serve", "start the server and the web app"),
-        "open": CommandEntry("serve:open_link", "print a fresh link into the web app"),
-        "doctor": CommandEntry("doctor.checklist:doctor", "check settings, models, disk, store"),
+    "Get started": {
+        "init": CommandEntry("init:init", "Create a project"),
+        "serve": CommandEntry("serve:serve", "Start the server and the web app"),
+        "open": CommandEntry("serve:open_link", "Print a login link for the web app"),
+        "doctor": CommandEntry("doctor.checklist:doctor", "Check settings, models, disk and store"),
     },
-    "Talk": {
-        "chat": CommandEntry("chat.chat_command:chat", "talk to an agent in the terminal"),
-        "send": CommandEntry("messages:send", "send one message"),
-        "why": CommandEntry("messages:why", "tell the life of one message"),
+    "Chat": {
+        "chat": CommandEntry("chat.chat_command:chat", "Chat with an agent in the terminal"),
+        "send": CommandEntry("messages:send", "Send one message"),
+        "why": CommandEntry("messages:why", "Show what happened to a message"),
     },
-    "Look": {
-        "agents": CommandEntry("agents:agents", "list agents"),
-        "show": CommandEntry("agents:show", "show one agent"),
-        "history": CommandEntry("history:history", "print an agent's history"),
+    "Inspect": {
+        "agents": CommandEntry("agents:agents", "List agents"),
+        "show": CommandEntry("agents:show", "Show one agent"),
+        "history": CommandEntry("history:history", "Show an agent's history"),
         "definitions": CommandEntry(
-            "definitions:definitions", "list definitions and problems, or draw one"
+            "definitions:definitions", "List definitions and errors, or show one"
         ),
-        "plugins": CommandEntry("plugins:plugins", "list plugins and their operations"),
-        "skills": CommandEntry("skills:skills", "list skills and what does not load"),
-        "usage": CommandEntry("usage:usage", "sum up tokens and their cost"),
-        "schedules": CommandEntry("schedules:schedules", "list schedules; add, pause, run, delete"),
+        "plugins": CommandEntry("plugins:plugins", "List plugins and their operations"),
+        "skills": CommandEntry("skills:skills", "List skills and errors"),
+        "usage": CommandEntry("usage:usage", "Show token usage and cost"),
+        "schedules": CommandEntry("schedules:schedules", "List, add, pause, run, delete schedules"),
     },
-    "Steer": {
-        "stop": CommandEntry("agents:stop", "stop the turn that is running"),
-        "reset": CommandEntry("agents:reset", "begin the conversation anew"),
-        "compact": CommandEntry("agents:compact", "summarise what was said so far"),
-        "back": CommandEntry("agents:back", "go back to an agent that switched you"),
-        "terminate": CommandEntry("agents:terminate", "end an agent for good"),
+    "Control": {
+        "stop": CommandEntry("agents:stop", "Stop the running turn"),
+        "reset": CommandEntry("agents:reset", "Start the conversation over"),
+        "compact": CommandEntry("agents:compact", "Summarise the conversation so far"),
+        "back": CommandEntry("agents:back", "Return to the agent that switched you"),
+        "terminate": CommandEntry("agents:terminate", "End an agent permanently"),
     },
-    "Decide": {
-        "permissions": CommandEntry("permissions:permissions", "list what agents ask you"),
-        "allow": CommandEntry("permissions:allow", "allow what an agent asked"),
-        "deny": CommandEntry("permissions:deny", "deny what an agent asked"),
-        "answer": CommandEntry("permissions:answer", "answer an agent's question"),
-        "env": CommandEntry("variables:env", "list, set, unset and give variables"),
+    "Requests and variables": {
+        "permissions": CommandEntry("permissions:permissions", "List pending requests"),
+        "allow": CommandEntry("permissions:allow", "Allow a request"),
+        "deny": CommandEntry("permissions:deny", "Deny a request"),
+        "answer": CommandEntry("permissions:answer", "Answer an agent's question"),
+        "env": CommandEntry("variables:env", "List, set, unset and give variables"),
     },
-    "Keep": {
-        "export": CommandEntry("transfer:export", "write agents to an archive"),
-        "import": CommandEntry("transfer:import_", "read agents from an archive"),
-        "pack": CommandEntry("pack:pack", "pack a definition for other projects"),
+    "Import and export": {
+        "export": CommandEntry("transfer:export", "Export agents to an archive"),
+        "import": CommandEntry("transfer:import_", "Import agents from an archive"),
+        "pack": CommandEntry("pack:pack", "Package a definition for other projects"),
     },
-    "Prove": {
-        "verify": CommandEntry("verification:verify", "kill it at every commit and check"),
+    "Diagnostics": {
+        "verify": CommandEntry("verification:verify", "Crash-test the engine at every commit"),
         "bench": CommandEntry(
-            "verification:bench", "measure speed, growth and memory", is_passing_on=True
+            "verification:bench", "Measure speed, growth and memory", passes_options=True
         ),
-        "version": CommandEntry("version:version", "print the version"),
+        "version": CommandEntry("version:version", "Print the version"),
     },
 }
 COMMANDS = {name: command for group in GROUPS.values() for name, command in group.items()}
@@ -88,14 +88,14 @@ def main() -> None:
         code = run(sys.argv[1:])
         sys.stdout.flush()
     except BrokenPipeError:
-        # The reader left (`| head`): nothing more to say, and nothing may be said at exit either.
+        # The reader closed the pipe (`| head`); keep Python quiet at exit too.
         sys.stderr.close()
         code = DONE
     sys.exit(code)
 
 
 def run(arguments: Sequence[str]) -> int:
-    """Run one command and give its exit code."""
+    """Run one command and return its exit code."""
     name, rest = split_command(arguments)
     if name in ("--version", "-V"):
         name = "version"
@@ -110,7 +110,7 @@ def run(arguments: Sequence[str]) -> int:
 
 
 def split_command(arguments: Sequence[str]) -> tuple[str | None, list[str]]:
-    """Take the command's name out; shared options before it count as if they came after it."""
+    """Split off the command's name; shared options before it are moved after it."""
     before: list[str] = []
     rest = list(arguments)
     while rest:
@@ -124,7 +124,7 @@ def split_command(arguments: Sequence[str]) -> tuple[str | None, list[str]]:
 
 
 def overview() -> str:
-    """What there is, on one screen of sixty columns."""
+    """List all commands, at most sixty columns wide."""
     lines = [
         f"Retinue {__version__}: durable AI agents.",
         "",
@@ -135,18 +135,20 @@ def overview() -> str:
         lines += [f"  {name:<12} {command.summary}" for name, command in commands.items()]
     lines += [
         "",
-        "Every command takes --dir (the project; else RETINUE_DIR,",
-        "else here), --json and --debug.",
-        "`retinue COMMAND --help` says more. Plugins have commands of",
-        "their own: retinue PLUGIN OPERATION. Begin: retinue serve",
+        "All commands accept --dir (project directory; default:",
+        "RETINUE_DIR or the current directory), --json and --debug.",
+        "Plugins add commands: retinue PLUGIN OPERATION",
+        "",
+        "Details: retinue COMMAND --help",
+        "First step: retinue serve",
         "",
     ]
     return "\n".join(lines)
 
 
 def load(name: str) -> "Callable[..., int | None]":
-    """Import the function behind a command."""
-    module, function = COMMANDS[name].home.split(":")
+    """Import a command's function."""
+    module, function = COMMANDS[name].function.split(":")
     return getattr(import_module(f"retinue.cli.{module}"), function)
 
 
@@ -160,7 +162,7 @@ def _invoke(name: str, arguments: list[str]) -> int:
         context_settings={
             "help_option_names": ["--help", "-h"],
             "max_content_width": 88,
-            "ignore_unknown_options": COMMANDS[name].is_passing_on,
+            "ignore_unknown_options": COMMANDS[name].passes_options,
         },
     )
     try:
@@ -175,14 +177,14 @@ def _invoke(name: str, arguments: list[str]) -> int:
         return FAILED
     except BrokenPipeError:
         raise
-    except Exception as error:  # noqa: BLE001  (the outermost boundary: every failure gets words)
+    except Exception as error:  # noqa: BLE001  (outermost boundary: every failure is reported)
         return _report(error, arguments)
-    # typer turns Ctrl-C into 130; here an interrupted command is one that was not done.
+    # typer returns 130 on Ctrl-C; an interrupted command counts as failed.
     return FAILED if code == 130 else code or DONE
 
 
 def _invoke_plugin(name: str, arguments: list[str]) -> int:
-    """Run an operation of a plugin, whose commands nobody knows before the project is read."""
+    """Run a plugin's operation; plugin commands are known only once the project is read."""
     from retinue.plugins.command_line import UNFIT, CommandLineError
 
     try:
@@ -192,12 +194,12 @@ def _invoke_plugin(name: str, arguments: list[str]) -> int:
     except CommandLineError as error:
         return _fail_usage(f"{error}. See: retinue {name} --help", arguments)
     except SystemExit:
-        return DONE  # it printed its help
+        return DONE  # --help
     except KeyboardInterrupt:
         return FAILED
     except BrokenPipeError:
         raise
-    except Exception as error:  # noqa: BLE001  (the outermost boundary: every failure gets words)
+    except Exception as error:  # noqa: BLE001  (outermost boundary: every failure is reported)
         code = _report(error, arguments)
         return USAGE if getattr(error, "code", "") == UNFIT else code
     if isinstance(done, int):
@@ -229,7 +231,7 @@ def _unknown_command(name: str) -> str:
     near = get_close_matches(name, COMMANDS, 1)
     meant = f" Did you mean {near[0]!r}?" if near else ""
     kind = "option" if name.startswith("-") else "command"
-    return f"no {kind} {name!r}.{meant} See: retinue --help"
+    return f"unknown {kind} {name!r}.{meant} See: retinue --help"
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""The life of a message in words."""
+"""Describes what happened to a message."""
 
 from datetime import datetime
 
@@ -14,24 +14,24 @@ _ENDINGS = {
     "failed": "failed",
     "cancelled": "cancelled",
     "refused": "refused",
-    "expired": "expired before its turn came",
+    "expired": "expired before it was processed",
 }
 
 
 def timeline_of(message: MessageAnswer, now: datetime, *, is_working: bool = True) -> list[str]:
-    """Tell when it came, where it is, how it ended and with what words.
+    """Return lines about the message's arrival, state, outcome and reply.
 
-    Where no engine is working, nothing happens now, whatever the store holds.
+    If no engine `is_working`, a message that the store calls running was interrupted.
     """
     lines = [
         f"Message {message.id} to agent {message.agent_id}",
         f"  “{one_line(seen_text(message.text, message.sender.get('id', '')), _EXCERPT)}”",
-        f"{moment(message.at, now)}  admitted from {sender_line(message.sender)}, "
+        f"{moment(message.at, now)}  received from {sender_line(message.sender)}, "
         f"number {message.seq} in the inbox ({ago(message.at, now)})",
     ]
     if message.silent:
-        lines.append("          silent: recorded with the next step that runs anyway")
-    lines.append(_whereabouts(message, now, is_working=is_working))
+        lines.append("          silent: added to the history with the next step, starts no turn")
+    lines.append(_state(message, now, is_working=is_working))
     if message.reply and message.fate == "answered":
         lines.append(f"  “{one_line(message.reply, _EXCERPT)}”")
     elif message.reply and message.reason not in message.reply:
@@ -39,21 +39,19 @@ def timeline_of(message: MessageAnswer, now: datetime, *, is_working: bool = Tru
     return lines
 
 
-def _whereabouts(message: MessageAnswer, now: datetime, *, is_working: bool) -> str:
+def _state(message: MessageAnswer, now: datetime, *, is_working: bool) -> str:
     reason = f": {one_line(message.reason, _EXCERPT)}" if message.reason else ""
     if message.fate in _ENDINGS:
         at = f"{moment(message.ended_at, now)}  " if message.ended_at else ""
-        took = (
-            f", {lasting(message.ended_at - message.at)} after it came" if message.ended_at else ""
-        )
+        took = f", after {lasting(message.ended_at - message.at)}" if message.ended_at else ""
         record = f", in record {message.reply_seq}" if message.reply_seq is not None else ""
         return f"{at}{_ENDINGS[message.fate]}{reason}{record}{took}"
     if message.waiting_until:
         until = moment(message.waiting_until, now)
-        return f"now       its model call failed; the next try is at {until}{reason}"
+        return f"now       model call failed, next retry at {until}{reason}"
     if message.fate == "queued":
-        before = plural(message.position, "message") if message.position else "nothing"
-        return f"now       queued, with {before} before it{reason}"
+        ahead = plural(message.position, "message") if message.position else "nothing"
+        return f"now       queued, {ahead} ahead of it{reason}"
     if message.waits:
         awaited = "; ".join(awaited_line(wait, now) for wait in message.waits)
         return f"now       waiting for {awaited}"
@@ -61,14 +59,14 @@ def _whereabouts(message: MessageAnswer, now: datetime, *, is_working: bool) -> 
         return f"now       waiting{reason}"
     if not is_working:
         return (
-            "now       no server runs; it was being worked on when the last one stopped, "
-            f"and goes on when one starts{reason}"
+            "now       interrupted when the last server stopped; resumes when a server starts"
+            f"{reason}"
         )
-    return f"now       being worked on{reason}"
+    return f"now       in progress{reason}"
 
 
 def awaited_line(wait: WaitView, now: datetime) -> str:
-    """Whom or what a turn waits for, and how long."""
+    """Describe what a turn waits for, and until when."""
     until = f" until {moment(wait.until, now)}" if wait.until else ""
     if wait.agent_id is None:
         return f"{wait.reason}{until}"
@@ -77,9 +75,9 @@ def awaited_line(wait: WaitView, now: datetime) -> str:
 
 
 def sender_line(sender: dict[str, object]) -> str:
-    """Who sent it, as far as the door knew."""
-    kind = str(sender.get("type", "somebody"))
+    """Describe the sender."""
+    kind = str(sender.get("type", "unknown sender"))
     who = str(sender.get("id") or "")
     through = str(sender.get("connector") or "")
     words = f"{kind} {who}".strip()
-    return f"{words} through {through}" if through else words
+    return f"{words} via {through}" if through else words

@@ -1,4 +1,4 @@
-"""How results reach the terminal; nothing that a model or a name contains can steer it."""
+"""Terminal output. Control characters from models and names are removed."""
 
 import re
 import sys
@@ -17,7 +17,7 @@ _GAP = "  "
 
 
 def safe(text: str) -> str:
-    """Take out what a terminal would obey instead of show."""
+    """Remove control characters that a terminal would interpret."""
     return _UNSAFE.sub("", text.replace("\r\n", "\n"))
 
 
@@ -32,7 +32,7 @@ def say(text: str = "") -> None:
 
 
 def print_note(text: str) -> None:
-    """Say something beside the result, so that a pipe does not get it."""
+    """Print to stderr, so that a pipe receives only the result."""
     sys.stderr.write(safe(text) + "\n")
 
 
@@ -45,7 +45,7 @@ def print_json(value: object) -> None:
 
 
 def print_json_line(value: object) -> None:
-    """Print one line of a JSON stream, at once."""
+    """Print one line of a JSON stream and flush."""
     import msgspec
 
     sys.stdout.write(msgspec.json.encode(value).decode() + "\n")
@@ -53,7 +53,7 @@ def print_json_line(value: object) -> None:
 
 
 def console() -> "Console":
-    """The terminal; into a pipe nothing is cut or wrapped."""
+    """Return the console; output to a pipe is neither cut nor wrapped."""
     from rich.console import Console
 
     width = None if sys.stdout.isatty() else _PIPED_WIDTH
@@ -77,14 +77,14 @@ _STYLES = {
 
 
 def styled(word: str) -> "Text":
-    """A state or fate in its colour."""
+    """Return a state or fate in its colour."""
     from rich.text import Text
 
     return Text(safe(word), style=_STYLES.get(word, ""))
 
 
 def print_table(headers: Sequence[str], rows: Iterable[Sequence["str | Text"]]) -> None:
-    """Print columns, one line for each row; only the last gives way in a narrow terminal."""
+    """Print one line per row; only the last column shrinks in a narrow terminal."""
     from rich.text import Text
 
     screen = console()
@@ -103,7 +103,7 @@ def print_table(headers: Sequence[str], rows: Iterable[Sequence["str | Text"]]) 
 
 
 def print_fields(fields: Iterable[tuple[str, "str | Text"]]) -> None:
-    """Print names and values below each other."""
+    """Print one line per name and value."""
     from rich.table import Table
     from rich.text import Text
 
@@ -116,7 +116,7 @@ def print_fields(fields: Iterable[tuple[str, "str | Text"]]) -> None:
 
 
 def _print_trimmed(table: object) -> None:
-    """Print without the spaces that would fill each line up to the table's width."""
+    """Print a table without trailing spaces."""
     screen = console()
     with screen.capture() as captured:
         screen.print(table)

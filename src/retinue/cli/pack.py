@@ -1,4 +1,4 @@
-"""`retinue pack`: a definition with all that it needs, for other projects."""
+"""`retinue pack`: packages a definition with everything it needs, for other projects."""
 
 import asyncio
 from pathlib import Path
@@ -17,17 +17,17 @@ if TYPE_CHECKING:
 
 def pack(
     common: Common,
-    definition: Annotated[str, typer.Argument(metavar="DEFINITION", help="What to pack.")],
+    definition: Annotated[str, typer.Argument(metavar="DEFINITION", help="Definition to package.")],
     out: Annotated[
         Path | None,
-        typer.Option(metavar="DIR", help="Where to write it.  [default: dist in the project]"),
+        typer.Option(metavar="DIR", help="Output directory.  [default: dist in the project]"),
     ] = None,
     wheel: Annotated[
         bool, typer.Option("--wheel", help="Write a wheel for pip instead of a folder.")
     ] = False,
-    force: Annotated[bool, typer.Option("--force", help="Replace what is there.")] = False,
+    force: Annotated[bool, typer.Option("--force", help="Replace an existing package.")] = False,
 ) -> None:
-    """Pack a definition with its prompts, tools, hooks and agents as a folder or a wheel."""
+    """Package a definition with its prompts, tools, hooks and agents as a folder or a wheel."""
     from retinue.assembly import read_project
     from retinue.packaging import package_writer
 
@@ -37,12 +37,12 @@ def pack(
     write = package_writer.write_wheel if wheel else package_writer.write_folder
     target = write(packed, out or common.project / "dist", replaces=force)
     if common.is_json:
-        print_json(_told(packed, target))
+        print_json(_summary(packed, target))
     else:
         _print(packed, target, is_wheel=wheel)
 
 
-def _told(packed: "Packed", target: Path) -> dict[str, object]:
+def _summary(packed: "Packed", target: Path) -> dict[str, object]:
     manifest, needs = packed.manifest, packed.manifest.needs
     return {
         "path": str(target),
@@ -67,18 +67,18 @@ def _print(packed: "Packed", target: Path, *, is_wheel: bool) -> None:
     for file in packed.files:
         say(f"  {file}")
     left_out = {
-        "models, which the project has to reach": needs.models,
-        "tools of MCP servers, which the project has to run": needs.tools,
-        "variables, which the project has to give values": needs.variables,
-        "distributions that the code imports": needs.python,
+        "models": needs.models,
+        "tools of MCP servers": needs.tools,
+        "variables": needs.variables,
+        "Python packages": needs.python,
         "built-in tools": packed.builtin_tools,
     }
     if any(left_out.values()):
-        say("Needed, and not in it:")
+        say("Not included; the project must provide:")
     for what, names in left_out.items():
         if names:
             say(f"  {what}: {', '.join(names)}")
     for warning in packed.warnings:
         say(f"warning: {warning}")
-    how = f"pip install {target.name}" if is_wheel else "put the folder into packages/ of a project"
+    how = f"pip install {target.name}" if is_wheel else "copy the folder to packages/ of a project"
     say(f"To use it: {how}")

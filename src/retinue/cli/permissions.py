@@ -1,4 +1,4 @@
-"""`retinue permissions`, `allow`, `deny`, `answer`: what agents ask, and the owner's decisions."""
+"""`retinue permissions`, `allow`, `deny`, `answer`: lists and decides agents' requests."""
 
 import sys
 from typing import TYPE_CHECKING, Annotated
@@ -23,19 +23,19 @@ _MOST = 200
 _HEADLINE = 60
 
 RequestReference = Annotated[
-    str, typer.Argument(metavar="REQUEST", help="Its id, or the end of one that is pending.")
+    str, typer.Argument(metavar="REQUEST", help="Request id, or the end of a pending one.")
 ]
-Note = Annotated[str, typer.Option(metavar="TEXT", help="Words for the agent.")]
+Note = Annotated[str, typer.Option(metavar="TEXT", help="Note for the agent.")]
 
 
 def permissions(
     common: Common,
     request: Annotated[
-        str | None, typer.Argument(metavar="[REQUEST]", help="Show this one whole.")
+        str | None, typer.Argument(metavar="REQUEST", help="Show this request in full.")
     ] = None,
-    all_: Annotated[bool, typer.Option("--all", help="Also what was decided.")] = False,
+    all_: Annotated[bool, typer.Option("--all", help="Include decided requests.")] = False,
 ) -> None:
-    """List what agents wait for you to decide: permissions, approvals and questions."""
+    """List pending permissions, approvals and questions of agents."""
 
     async def work(client: "Client") -> None:
         if request is not None:
@@ -51,12 +51,12 @@ def permissions(
 
 
 def allow(common: Common, request: RequestReference, note: Note = "") -> None:
-    """Allow what an agent asked: a permission, or one call with exactly its arguments."""
+    """Allow a request: a permission, or one call with exactly these arguments."""
     _decide(common, request, "allow", note)
 
 
 def deny(common: Common, request: RequestReference, note: Note = "") -> None:
-    """Deny what an agent asked, or decline to answer its question."""
+    """Deny a request, or decline to answer a question."""
     _decide(common, request, "deny", note)
 
 
@@ -73,13 +73,13 @@ def answer(
         asked = await find_request(client, request)
         _refuse_values(asked)
         filled = values_of(asked.fields, values)
-        _told(await client.decide(asked.id, "allow", values=filled), is_json=common.is_json)
+        _print(await client.decide(asked.id, "allow", values=filled), is_json=common.is_json)
 
     run_with_client(common.project, work)
 
 
 async def find_request(client: "Client", reference: str) -> "RequestView":
-    """Find exactly one request, by its id or the end of one."""
+    """Find exactly one request by its id or the end of its id."""
     from retinue.errors import NotFoundError, RetinueError, UsageError
 
     wanted = reference.strip()
@@ -93,8 +93,8 @@ async def find_request(client: "Client", reference: str) -> "RequestView":
     if len(found) == 1:
         return found[0]
     if found:
-        raise UsageError(f"{len(found)} requests end with {wanted!r}: give more of the id")
-    raise NotFoundError(f"there is no request {one_line(wanted, 60)!r}. See: retinue permissions")
+        raise UsageError(f"{len(found)} requests end with {wanted!r}: use more of the id")
+    raise NotFoundError(f"no request {one_line(wanted, 60)!r}. See: retinue permissions")
 
 
 def _decide(common: Common, reference: str, verdict: "Decision", note: str) -> None:
@@ -102,22 +102,22 @@ def _decide(common: Common, reference: str, verdict: "Decision", note: str) -> N
         asked = await find_request(client, reference)
         if verdict == "allow":
             _refuse_values(asked)
-        _told(await client.decide(asked.id, verdict, note=note), is_json=common.is_json)
+        _print(await client.decide(asked.id, verdict, note=note), is_json=common.is_json)
 
     run_with_client(common.project, work)
 
 
 def _refuse_values(request: "RequestView") -> None:
-    """Lead to the command that asks for variables: arguments are seen by every process."""
+    """Refuse values as arguments, which every process can see; `env give` asks for them."""
     from retinue.errors import UsageError
 
     if request.kind == "variables" and request.status == "pending":
         raise UsageError(
-            f"a subagent waits for values: give them with retinue env give {request.id}"
+            f"this request asks for variables. Provide them with: retinue env give {request.id}"
         )
 
 
-def _told(request: "RequestView", *, is_json: bool) -> None:
+def _print(request: "RequestView", *, is_json: bool) -> None:
     if is_json:
         print_json(request)
     else:
@@ -139,7 +139,7 @@ def _show(request: "RequestView", *, is_json: bool) -> None:
 
 def _print_requests(requests: "Sequence[RequestView]") -> None:
     if not requests:
-        say("No agent waits for a decision.")
+        say("No pending requests.")
         return
     now = SystemClock().now()
     rows = [
@@ -154,5 +154,5 @@ def _print_requests(requests: "Sequence[RequestView]") -> None:
         )
         for one in requests
     ]
-    print_table(("REQUEST", "KIND", "WHAT", "ASKED", "STATE"), rows)
-    say(f"\n{plural(len(requests), 'request')}. `retinue permissions REQUEST` shows one whole.")
+    print_table(("REQUEST", "KIND", "SUMMARY", "ASKED", "STATUS"), rows)
+    say(f"\n{plural(len(requests), 'request')}. Show one in full: retinue permissions REQUEST")

@@ -1,4 +1,4 @@
-"""Times, sizes, states and fates as a person would say them."""
+"""Formats times, sizes, descriptors and arguments for people."""
 
 from collections.abc import Mapping
 from datetime import datetime, timedelta
@@ -11,7 +11,7 @@ _UNITS = ("B", "kB", "MB", "GB", "TB")
 
 
 def moment(at: datetime, now: datetime) -> str:
-    """A point in time, as local as needed to be clear."""
+    """Format a point in local time, with the date unless it is today."""
     local, today = at.astimezone(), now.astimezone()
     if local.date() == today.date():
         return f"{local:%H:%M:%S}"
@@ -21,7 +21,7 @@ def moment(at: datetime, now: datetime) -> str:
 
 
 def ago(at: datetime, now: datetime) -> str:
-    """How long since, in one unit."""
+    """Format the time since, in one unit."""
     seconds = (now - at).total_seconds()
     if seconds < 10:
         return "now"
@@ -29,7 +29,7 @@ def ago(at: datetime, now: datetime) -> str:
 
 
 def lasting(span: timedelta) -> str:
-    """A duration in one unit."""
+    """Format a duration in one unit."""
     seconds = span.total_seconds()
     if seconds < 10:
         return f"{max(seconds, 0):.1f} s"
@@ -47,7 +47,7 @@ def milliseconds(value: int) -> str:
 
 
 def size(count: int) -> str:
-    """Bytes in the largest fitting unit."""
+    """Format a number of bytes in the largest unit that fits."""
     value = float(count)
     for unit in _UNITS[:-1]:
         if value < 1000:
@@ -61,7 +61,7 @@ def plural(count: int, noun: str) -> str:
 
 
 def descriptor_line(descriptor: Mapping[str, Any]) -> str:
-    """Who or what the agent stands for, on one line."""
+    """Format a descriptor on one line."""
     match descriptor.get("type"):
         case "user":
             parts = [descriptor.get(key, "?") for key in ("connector", "userId", "channelId")]
@@ -82,7 +82,7 @@ def descriptor_line(descriptor: Mapping[str, Any]) -> str:
 
 
 def arguments_line(arguments: Mapping[str, Any], limit: int) -> str:
-    """A call's arguments, short enough for one line."""
+    """Format a call's arguments on one line."""
     import json
 
     shown = [

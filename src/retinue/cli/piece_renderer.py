@@ -1,4 +1,4 @@
-"""Pieces as they look in a terminal."""
+"""Renders transcript pieces for a terminal or a pipe."""
 
 import re
 from collections.abc import Iterable
@@ -28,13 +28,13 @@ _RESULT_LINES = 8
 
 
 def show(screen: "Console", pieces: Iterable[Piece], *, is_whole: bool = False) -> None:
-    """Print pieces; results and thoughts are shortened unless all of it is wanted."""
+    """Print pieces; results and thinking are shortened unless `is_whole`."""
     screen.file.write(drawn(screen, pieces, is_whole=is_whole))
     screen.file.flush()
 
 
 def drawn(screen: "Console", pieces: Iterable[Piece], *, is_whole: bool = False) -> str:
-    """Give pieces as the text that the screen has to be sent."""
+    """Return the text that displays the pieces on the screen."""
     if not screen.is_terminal:
         return "".join(f"{plain(piece)}\n" for piece in pieces)
     texts: list[str] = []
@@ -52,7 +52,7 @@ def _without_empty_ends(lines: list[str]) -> list[str]:
 
 
 def plain(piece: Piece) -> str:
-    """Give one piece as text that another program can read: nothing cut, nothing drawn."""
+    """Return one piece as plain, complete text for other programs."""
     text = safe(piece.text).strip("\n")
     label = safe(piece.label)
     match piece.kind:
@@ -69,7 +69,7 @@ def plain(piece: Piece) -> str:
 
 
 def rendered(piece: Piece, *, width: int, is_whole: bool = False) -> "RenderableType":
-    """Give one piece its look."""
+    """Return one piece formatted for a terminal."""
     from rich.rule import Rule
     from rich.text import Text
 
@@ -99,14 +99,14 @@ def _markdown(text: str) -> "RenderableType":
     from rich.markdown import Heading, Markdown
 
     class LeftHeading(Heading):
-        """A heading where reading begins."""
+        """A left-aligned heading."""
 
         def __rich_console__(self, console: "Console", options: "ConsoleOptions") -> "RenderResult":
             self.text.justify = "left"
             yield self.text
 
     class Answer(Markdown):
-        """Markdown as a terminal shows it best."""
+        """Markdown with left-aligned headings."""
 
         elements: ClassVar = {**Markdown.elements, "heading_open": LeftHeading}
 
@@ -114,7 +114,7 @@ def _markdown(text: str) -> "RenderableType":
 
 
 def _tool(piece: Piece, width: int, is_whole: bool) -> "Text":
-    """One line while it went well; more of the result when it did not, or when all is wanted."""
+    """Return one line for a successful call, and more of the result of a failed one."""
     from rich.text import Text
 
     mark, style = _MARKS.get(piece.status or "", ("·", "dim"))

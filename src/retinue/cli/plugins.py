@@ -1,4 +1,4 @@
-"""`retinue plugins` and `retinue PLUGIN OPERATION`: the operations of plugins as commands."""
+"""`retinue plugins` and `retinue PLUGIN OPERATION`: plugin operations as commands."""
 
 import argparse
 import asyncio
@@ -22,9 +22,9 @@ _SUMMARY = 80
 
 
 def plugins(common: Common) -> int:
-    """List plugins and their operations; exits 1 when one does not load.
+    """List plugins and their operations; exits 1 if one fails to load.
 
-    `retinue PLUGIN OPERATION --help` says more.
+    For details, run `retinue PLUGIN OPERATION --help`.
     """
 
     async def work(client: "Client") -> int:
@@ -44,13 +44,13 @@ def _print(found: "PluginList") -> None:
         for plugin in found.plugins
         for operation in plugin.operations
     ]
-    print_table(("PLUGIN", "OPERATION", "EFFECT", "WHAT IT DOES"), rows)
+    print_table(("PLUGIN", "OPERATION", "EFFECT", "DESCRIPTION"), rows)
     for problem in found.problems:
         say(problem_line(problem))
 
 
 def run_plugin(name: str, arguments: Sequence[str]) -> int | Sequence[str]:
-    """Run an operation; where the project has no such plugin, tell what of it does not load."""
+    """Run an operation; if there is no such plugin, return the load errors of the project."""
     project = project_directory(_directory(arguments))
     try:
         require_project(project)
@@ -59,7 +59,7 @@ def run_plugin(name: str, arguments: Sequence[str]) -> int | Sequence[str]:
     if find_server(project) is None:
         names, problems = asyncio.run(_read(project))
         if name not in names:
-            return problems  # found out without opening the store
+            return problems  # without opening the store
 
     async def work(client: "Client") -> int | Sequence[str]:
         found = await client.plugins()
@@ -75,7 +75,7 @@ def run_plugin(name: str, arguments: Sequence[str]) -> int | Sequence[str]:
 
 
 async def _read(project: Path) -> tuple[Sequence[str], Sequence[str]]:
-    """The names of plugins, and what does not load."""
+    """Return the names of plugins and their load errors."""
     from retinue.assembly import read_plugins
     from retinue.cli.logs import keep_quiet
 
@@ -89,7 +89,7 @@ def _parsed(plugin: "PluginEntry", arguments: Sequence[str]) -> Parsed:
 
     operations = [msgspec.structs.asdict(one) for one in plugin.operations]
     parser = parser_of(f"retinue {plugin.id}", plugin.description, operations, shared=_share)
-    return parse(parser, _after_the_operation(arguments))
+    return parse(parser, _shared_options_last(arguments))
 
 
 async def _operate(client: "Client", plugin: "PluginEntry", parsed: Parsed) -> Any:
@@ -108,27 +108,25 @@ async def _operate(client: "Client", plugin: "PluginEntry", parsed: Parsed) -> A
     except UnreachableError as error:
         effects = {one.id: one.effect for one in plugin.operations}
         if key is not None or effects[parsed.operation] == "pure":
-            raise  # to try again does no harm
+            raise  # safe to repeat
         raise OperationError(
-            f"the server stopped answering: whether {plugin.id} {parsed.operation} took effect is"
-            " unknown. Find out before you repeat it"
+            f"the server stopped responding. It is unknown whether {plugin.id} {parsed.operation}"
+            " took effect: check before you repeat it"
         ) from error
 
 
 def _share(command: argparse.ArgumentParser) -> None:
     command.add_argument("--json", action="store_true", help="print the result as JSON")
-    command.add_argument("--dir", help="the project directory")
-    command.add_argument("--debug", action="store_true", help="show the traceback of an error")
+    command.add_argument("--dir", help="project directory")
+    command.add_argument("--debug", action="store_true", help="show tracebacks of errors")
+    command.add_argument("--as-agent", metavar="AGENT", help="run as this agent, within its scope")
     command.add_argument(
-        "--as-agent", metavar="AGENT", help="for this agent, within its scope; else for yourself"
-    )
-    command.add_argument(
-        "--idempotency-key", metavar="KEY", help="calls with one key take effect once"
+        "--idempotency-key", metavar="KEY", help="calls with the same key take effect once"
     )
 
 
-def _after_the_operation(arguments: Sequence[str]) -> Sequence[str]:
-    """Put shared options that came first after the operation, where they are understood."""
+def _shared_options_last(arguments: Sequence[str]) -> Sequence[str]:
+    """Move leading shared options after the operation, where the parser accepts them."""
     before: list[str] = []
     rest = list(arguments)
     while rest and rest[0].startswith("--") and rest[0] not in ("--help", "-h"):

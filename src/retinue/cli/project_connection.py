@@ -1,4 +1,4 @@
-"""Decides who answers a command: the server that runs on the project, or this process itself."""
+"""Connects a command to the project's running server, or opens the project in this process."""
 
 import asyncio
 import fcntl
@@ -19,16 +19,16 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
-_PATIENCE_SECONDS = 3.0  # another command may hold the directory for a moment
+_LOCK_SECONDS = 3.0  # another command may hold the lock for a moment
 _PAUSE_SECONDS = 0.1
 
 
 class RunningServer(Struct, frozen=True, kw_only=True, rename="camel"):
-    """What `serve` writes down so that commands find it."""
+    """The file that `serve` writes so that commands find the server."""
 
     pid: int
     url: str
-    has_own_token: bool = False  # the operator's, from the settings
+    has_own_token: bool = False  # set by the operator in the settings
 
 
 def run_with_client(
@@ -37,7 +37,7 @@ def run_with_client(
     *,
     needs_engine: bool = False,
 ) -> T:
-    """Run one command's work against the project."""
+    """Run a command's work with a client for the project."""
 
     async def whole() -> T:
         async with connected(project, needs_engine=needs_engine) as client:
@@ -48,7 +48,7 @@ def run_with_client(
 
 @asynccontextmanager
 async def connected(project: Path, *, needs_engine: bool) -> "AsyncGenerator[Client]":
-    """Give the server's client, or one that has opened the store in this process."""
+    """Yield a client of the running server, or one that opens the project in this process."""
     require_project(project)
     client = await _connect(project, needs_engine=needs_engine)
     try:
@@ -59,7 +59,7 @@ async def connected(project: Path, *, needs_engine: bool) -> "AsyncGenerator[Cli
 
 async def _connect(project: Path, *, needs_engine: bool) -> "Client":
     loop = asyncio.get_running_loop()
-    deadline = loop.time() + _PATIENCE_SECONDS
+    deadline = loop.time() + _LOCK_SECONDS
     while True:
         server = find_server(project)
         if server is not None:
@@ -70,17 +70,16 @@ async def _connect(project: Path, *, needs_engine: bool) -> "Client":
         try:
             return await _open(project, is_working=needs_engine)
         except BusyError:
-            # Either a short command or a server that has not written down where it listens yet.
+            # Another command, or a server that has not written its address yet.
             if loop.time() > deadline:
                 raise
             await asyncio.sleep(_PAUSE_SECONDS)
 
 
 async def _open(project: Path, *, is_working: bool) -> "Client":
-    """Open the project in this process, behind the same app that a server has.
+    """Open the project in this process, behind the same app that a server uses.
 
-    Nobody else can reach that app: it listens nowhere, and its token is random, never written
-    down, and gone with the process.
+    The app listens on no socket, and its token is random and never stored.
     """
     from retinue.assembly import open_app
     from retinue.cli.channel import Channel
@@ -102,17 +101,17 @@ async def _open(project: Path, *, is_working: bool) -> "Client":
 
 
 def require_project(project: Path) -> None:
-    """Refuse a directory that is no project, before anything is created in it."""
+    """Refuse a directory that is not a project, before anything is created in it."""
     if not project.is_dir():
         raise UsageError(
-            f"there is no directory {project}: give --dir, or run: retinue init {project}"
+            f"no directory {project}. Choose one with --dir, or run: retinue init {project}"
         )
     if not any(
         (project / name).exists() for name in ("retinue.toml", "agents", "packages", ".retinue")
     ):
         raise UsageError(
-            f"{project} is no Retinue project (no retinue.toml, agents/ or .retinue/ in it).\n"
-            "Run `retinue init` there, or give the project with --dir."
+            f"{project} is not a Retinue project (no retinue.toml, agents/ or .retinue/).\n"
+            "Run `retinue init` there, or choose a project with --dir."
         )
 
 
@@ -121,7 +120,7 @@ def server_file(project: Path) -> Path:
 
 
 def find_server(project: Path) -> RunningServer | None:
-    """Find the server of the project; a note left behind by a dead one is not believed."""
+    """Find the project's running server; a file left behind by a dead one is ignored."""
     import msgspec
 
     data = data_directory(project)
@@ -134,7 +133,7 @@ def find_server(project: Path) -> RunningServer | None:
 
 
 def _is_held(lock: Path) -> bool:
-    """Tell whether a process holds the directory; its number alone could be a stranger's by now."""
+    """Whether a process holds the lock; its pid alone could belong to another process by now."""
     try:
         descriptor = os.open(lock, os.O_RDONLY | os.O_CLOEXEC)
     except OSError:
@@ -150,14 +149,14 @@ def _is_held(lock: Path) -> bool:
 
 
 def read_token(project: Path, server: RunningServer) -> str:
-    """The token that the server takes: as set for it, else the one that it made."""
+    """Return the server's token: from the settings, or the one it generated."""
     if server.has_own_token:
         from retinue.settings import load_settings
 
         chosen = load_settings(project, environment()).server.token
         if chosen is None:
             raise UsageError(
-                "the server was started with a token of its own: set RETINUE_SERVER__TOKEN to it"
+                "the server was started with its own token: set RETINUE_SERVER__TOKEN to the same"
             )
         return chosen.reveal()
     file = data_directory(project) / "token"
@@ -165,6 +164,6 @@ def read_token(project: Path, server: RunningServer) -> str:
         return file.read_text("utf-8").strip()
     except OSError as error:
         raise UsageError(
-            f"the server's token cannot be read from {file} ({error.strerror}): "
-            "run this as the user who started the server"
+            f"cannot read the server's token from {file} ({error.strerror}): "
+            "run this command as the user who started the server"
         ) from error

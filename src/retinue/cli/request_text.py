@@ -1,4 +1,4 @@
-"""Requests as text: everything a decision depends on, and typed answers to their fields."""
+"""Formats requests as text, and parses answers to their fields."""
 
 from collections.abc import Sequence
 from datetime import datetime
@@ -13,7 +13,7 @@ _MARGIN = "  │ "
 
 
 def card(request: RequestView, now: datetime) -> list[str]:
-    """Everything that a decision depends on; what a model wrote is behind a margin."""
+    """Return everything that a decision depends on; text from a model is behind a margin."""
     name = request.requester or request.definition
     where = " (in the background)" if request.is_background else ""
     lines = [
@@ -23,7 +23,7 @@ def card(request: RequestView, now: datetime) -> list[str]:
     ]
     for label, text in (
         ("permission", request.permission),
-        ("reason, as it says", request.reason),
+        ("stated reason", request.reason),
         ("tool", request.tool),
         ("arguments", request.arguments),
     ):
@@ -36,10 +36,10 @@ def card(request: RequestView, now: datetime) -> list[str]:
         until = moment(request.expires_at, now)
         lines += [
             f"  {request.consequence}",
-            f"  It expires {until} (asked {ago(request.created_at, now)}).",
+            f"  Expires {until} (asked {ago(request.created_at, now)}).",
         ]
         if request.kind == "variables":
-            lines.append(f"  Give the values with: retinue env give {request.id}")
+            lines.append(f"  Provide the values with: retinue env give {request.id}")
     else:
         lines.append(f"  {settled_line(request, now)}")
     return lines
@@ -52,7 +52,7 @@ def settled_line(request: RequestView, now: datetime) -> str:
 
 
 def field_line(field: FieldView) -> str:
-    """A field, what fits into it, and whether it may stay empty."""
+    """Format a field with its type, limits and default."""
     kind = " | ".join(field.choices) if field.choices else field.type
     bounds = [
         f"{word} {bound:g}"
@@ -62,7 +62,7 @@ def field_line(field: FieldView) -> str:
     extras = [
         *bounds,
         *(["required"] if field.required else []),
-        *([f"else {field.default}"] if field.default is not None else []),
+        *([f"default {field.default}"] if field.default is not None else []),
     ]
     more = f", {', '.join(extras)}" if extras else ""
     label = f" “{field.label}”" if field.label else ""
@@ -74,7 +74,7 @@ def _behind_margin(text: str) -> list[str]:
 
 
 def values_of(fields: Sequence[FieldView], given: Sequence[str]) -> dict[str, Any]:
-    """Read `field=value` arguments; raises `UsageError` that names the field."""
+    """Parse `field=value` arguments; raises a `UsageError` that names the field."""
     by_name = {field.name: field for field in fields}
     values: dict[str, Any] = {}
     for argument in given:
@@ -83,13 +83,13 @@ def values_of(fields: Sequence[FieldView], given: Sequence[str]) -> dict[str, An
             raise UsageError(f"{argument!r}: expected field=value")
         if name not in by_name:
             known = ", ".join(by_name) or "none"
-            raise UsageError(f"{name}: there is no such field (there are: {known})")
+            raise UsageError(f"no field {name!r}. Available: {known}")
         values[name] = typed(by_name[name], text)
     return values
 
 
 def typed(field: FieldView, text: str) -> str | float | bool:
-    """Read one value as its field wants it."""
+    """Parse one value by the type of its field."""
     try:
         return value_of(Field(name=field.name, type=field.type), text)
     except UsageError as error:

@@ -1,4 +1,4 @@
-"""`retinue schedules`: what happens by itself, and what became of it."""
+"""`retinue schedules`: lists, adds, pauses, runs and deletes schedules."""
 
 from typing import TYPE_CHECKING, Annotated, Literal
 
@@ -22,36 +22,35 @@ Act = Literal["list", "add", "pause", "resume", "run", "runs", "delete"]
 _WAIT_SECONDS = 600.0
 
 
-def schedules(  # noqa: PLR0913  the options of all its verbs
+def schedules(  # noqa: PLR0913  (each is an option)
     common: Common,
     act: Annotated[
-        Act, typer.Argument(help="list, add, pause, resume, run, runs or delete.")
+        Act, typer.Argument(metavar="ACTION", help="list, add, pause, resume, run, runs or delete.")
     ] = "list",
     name: Annotated[
-        str | None, typer.Argument(help="The schedule's id; for add, its title.")
+        str | None, typer.Argument(metavar="NAME", help="Schedule id; for add, its title.")
     ] = None,
     prompt: Annotated[
-        str | None, typer.Argument(help="For add: what its agent is told each time.")
+        str | None, typer.Argument(metavar="PROMPT", help="For add: the instructions of each run.")
     ] = None,
     cron: Annotated[
-        str | None, typer.Option(help="For add: five fields, such as '0 8 * * MON-FRI'.")
+        str | None, typer.Option(help="For add: repeat, such as '0 8 * * MON-FRI'.")
     ] = None,
     at: Annotated[
-        str | None, typer.Option(help="For add: once, such as '18:30' or 'in 20 minutes'.")
+        str | None, typer.Option(help="For add: run once, such as '18:30' or 'in 20 minutes'.")
     ] = None,
-    timezone: Annotated[str | None, typer.Option(help="For add: such as Europe/Berlin.")] = None,
-    definition: Annotated[str | None, typer.Option(help="For add: of its own agent.")] = None,
+    timezone: Annotated[str | None, typer.Option(help="For add: time zone name.")] = None,
+    definition: Annotated[str | None, typer.Option(help="For add: its agent's definition.")] = None,
     catch_up: Annotated[
-        Literal["skip", "once"], typer.Option(help="For add: times that passed while it was down.")
+        Literal["skip", "once"], typer.Option(help="For add: runs missed during downtime.")
     ] = "skip",
-    limit: Annotated[int, typer.Option(min=1, max=500, help="For runs: at most so many.")] = 20,
+    limit: Annotated[int, typer.Option(min=1, max=500, help="For runs: maximum number.")] = 20,
 ) -> None:
     """List schedules with their next and last run; add, pause, resume, run or delete one."""
     if act != "list" and name is None:
-        raise UsageError(f"which one? Write: retinue schedules {act} {_expected(act)}")
-
+        raise UsageError(f"missing argument. Usage: retinue schedules {act} {_expected(act)}")
     if act == "add" and prompt is None:
-        raise UsageError("what is to be done? Write: retinue schedules add TITLE PROMPT")
+        raise UsageError("missing instructions. Usage: retinue schedules add TITLE PROMPT")
 
     async def work(client: "Client") -> None:
         from retinue.server.wire import NewSchedule
@@ -84,7 +83,7 @@ async def _perform(client: "Client", act: Act, name: str, *, is_json: bool) -> N
             await _run(client, name, is_json=is_json)
         case "delete":
             await client.delete_schedule(name)
-            _say_or_json({"deleted": name}, f"{name} is deleted.", is_json=is_json)
+            _say_or_json({"deleted": name}, f"Deleted {name}.", is_json=is_json)
         case _:
             _show(await client.schedules(), is_json=is_json)
 
@@ -94,7 +93,7 @@ def _expected(act: Act) -> str:
 
 
 async def _run(client: "Client", name: str, *, is_json: bool) -> None:
-    """Run it; without a server this process does the work, so it waits for the end."""
+    """Run a schedule now; without a server, this process does the work and waits for it."""
     admitted = await client.run_schedule(name)
     wait = 0.0 if client.is_remote else _WAIT_SECONDS
     message = await client.message(admitted.id, agent_id=admitted.agent_id, wait_seconds=wait)
@@ -111,7 +110,7 @@ def _show(found: "Sequence[ScheduleView]", *, is_json: bool) -> None:
         print_json({"schedules": list(found)})
         return
     if not found:
-        say("No schedules yet. Begin with: retinue schedules add TITLE PROMPT --cron '0 8 * * *'")
+        say("No schedules yet. Add one: retinue schedules add TITLE PROMPT --cron '0 8 * * *'")
         return
     now = SystemClock().now()
     rows = [
@@ -145,7 +144,7 @@ def _show_runs(found: "Sequence[SlotView]", *, is_json: bool) -> None:
         print_json({"runs": list(found)})
         return
     if not found:
-        say("It has not run yet.")
+        say("No runs yet.")
         return
     now = SystemClock().now()
     rows = [
@@ -158,11 +157,11 @@ def _show_runs(found: "Sequence[SlotView]", *, is_json: bool) -> None:
         )
         for slot in found
     ]
-    print_table(("DUE", "WHAT", "FATE", "MESSAGE", "WHY"), rows)
+    print_table(("DUE", "STATUS", "FATE", "MESSAGE", "REASON"), rows)
 
 
-def _say_or_json(value: object, words: str, *, is_json: bool) -> None:
+def _say_or_json(value: object, text: str, *, is_json: bool) -> None:
     if is_json:
         print_json(value)
     else:
-        say(words)
+        say(text)

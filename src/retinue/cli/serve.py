@@ -1,4 +1,4 @@
-"""`retinue serve` and `retinue open`: the server, and the way into it."""
+"""`retinue serve` and `retinue open`: starts the server, and prints login links."""
 
 import asyncio
 import contextlib
@@ -24,24 +24,24 @@ if TYPE_CHECKING:
 
 def serve(
     common: Common,
-    host: Annotated[str | None, typer.Option(help="The address to listen on.")] = None,
+    host: Annotated[str | None, typer.Option(help="Address to listen on.")] = None,
     port: Annotated[
-        int | None, typer.Option(min=0, max=65535, help="The port; 0 takes any free one.")
+        int | None, typer.Option(min=0, max=65535, help="Port to listen on; 0 picks a free one.")
     ] = None,
-    browser: Annotated[bool, typer.Option("--open", help="Open the web app.")] = False,
+    browser: Annotated[bool, typer.Option("--open", help="Open the web app in a browser.")] = False,
     rebuild: Annotated[
         bool,
-        typer.Option("--rebuild", help="Set a damaged database aside; rebuild from the folders."),
+        typer.Option("--rebuild", help="Replace a damaged database with one from the folders."),
     ] = False,
 ) -> int:
-    """Start the server and the web app, and print the link that logs you in."""
+    """Start the server and the web app, and print a login link."""
     from retinue.cli.logs import set_up_logs
 
     set_up_logs(is_json=common.is_json, is_debug="--debug" in sys.argv)
     try:
         asyncio.run(_serve(common, host=host, port=port, is_opening=browser, is_rebuilding=rebuild))
     except KeyboardInterrupt:
-        print_note("Stopped at once; what was running goes on at the next start.")
+        print_note("Stopped immediately. Interrupted turns resume at the next start.")
     return 0
 
 
@@ -63,24 +63,24 @@ async def _serve(
     check_bind(host, None if chosen is None else chosen.reveal())
     sockets = bind(host, settings.server.port if port is None else port)
     try:
-        _begin_project(common.project)  # now that nothing is in its way
+        _fill_empty_project(common.project)  # only once everything else is checked
         async with _opened(common.project, is_rebuilding=is_rebuilding) as app:
             web = _web_app(app, host)
             link = _login_link(web, address_of(sockets, host))
 
-            beside = [asyncio.create_task(_say_when_stopping(web))]
+            background = [asyncio.create_task(_announce_stop(web))]
 
             def ready(url: str) -> None:
                 write_server_file(app, url)
                 _greet(app, url, link, is_json=common.is_json)
-                beside.append(asyncio.create_task(app.engine.contexts.prepare()))
+                background.append(asyncio.create_task(app.engine.contexts.prepare()))
                 if is_opening:
                     typer.launch(link)
 
             try:
                 await listen(web, host, 0, on_ready=ready, sockets=sockets)
             finally:
-                for task in beside:
+                for task in background:
                     task.cancel()
                 remove_server_file(app.settings.data_dir)
     finally:
@@ -94,31 +94,30 @@ def _refuse_second_server(project: Path) -> None:
     server = find_server(project)
     if server is not None:
         raise BusyError(
-            f"a server runs on {project} already: {server.url}, process {server.pid}.\n"
-            "`retinue open` prints a link into it.",
+            f"a server is already running on {project}: {server.url}, process {server.pid}.\n"
+            "Get a login link with: retinue open",
             details={"pid": server.pid, "url": server.url},
         )
 
 
 def make_project_directory(project: Path) -> None:
-    """Create the project where it is missing, and complain early where it cannot be used."""
+    """Create the project directory if needed; refuse one that cannot be used."""
     try:
         project.mkdir(parents=True, exist_ok=True)
     except FileExistsError:
-        raise UsageError(f"{project} is a file: give a directory with --dir") from None
+        raise UsageError(f"{project} is a file: choose a directory with --dir") from None
     except OSError as error:
         raise UsageError(
-            f"{project} cannot be made ({error.strerror}): give another directory with --dir"
+            f"cannot create {project} ({error.strerror}): choose another directory with --dir"
         ) from None
     if not os.access(project, os.W_OK | os.X_OK):
         raise UsageError(
-            f"{project} cannot be written by this user: give another directory with --dir, "
-            "or change its owner"
+            f"{project} is not writable: choose another directory with --dir, or change its owner"
         )
 
 
-def _begin_project(project: Path) -> None:
-    """Fill a directory that is empty, so that there is something to look at and to change."""
+def _fill_empty_project(project: Path) -> None:
+    """Write a small project into an empty directory."""
     from retinue.cli.init import write_project
 
     if any(
@@ -126,17 +125,17 @@ def _begin_project(project: Path) -> None:
     ):
         return
     written = write_project(project, "offline").written
-    print_note(f"Wrote a small project into {project}: {', '.join(written)}")
+    print_note(f"Created a project in {project}: {', '.join(written)}")
 
 
 @contextlib.asynccontextmanager
 async def _opened(project: Path, *, is_rebuilding: bool) -> "AsyncGenerator[App]":
-    gc.disable()  # what is loaded stays
+    gc.disable()  # what is loaded here stays in memory
     try:
         from retinue.assembly import open_app, tune_process
         from retinue.cli.logs import without
 
-        with without("retinue.definitions.catalog"):  # the greeting tells what does not load
+        with without("retinue.definitions.catalog"):  # printed at the end of start-up instead
             app = await open_app(project, environment(), rebuilds=is_rebuilding)
     finally:
         gc.enable()
@@ -159,12 +158,12 @@ def _login_link(web: "Starlette", url: str) -> str:
     return f"{url}/#login={web.state.services.gate.codes.issue()}"
 
 
-async def _say_when_stopping(web: "Starlette") -> None:
+async def _announce_stop(web: "Starlette") -> None:
     live = web.state.services.live
     leave = live.join()
     try:
         await leave.wait()
-        print_note("Stopping… (Ctrl-C again does not wait)")
+        print_note("Stopping… (Ctrl-C again to stop immediately)")
     finally:
         live.left(leave)
 
@@ -189,14 +188,14 @@ def _greet(app: "App", url: str, link: str, *, is_json: bool) -> None:
             }
         )
         return
-    needs_key = " (built in; `retinue init` tells about others)"
+    built_in = " (built in; see `retinue init` for others)"
     say(f"Retinue {__version__}")
     say(f"  data   {app.settings.data_dir}")
-    say(f"  model  {app.settings.model}{needs_key if app.settings.model == 'offline' else ''}")
+    say(f"  model  {app.settings.model}{built_in if app.settings.model == 'offline' else ''}")
     say(f"  open   {link}")
     say("  stop   Ctrl-C")
     if app.rebuilt is not None:
-        say(f"Rebuilt {plural(app.rebuilt.agents, 'agent')} from the folders.")
+        say(f"Rebuilt {plural(app.rebuilt.agents, 'agent')} from their folders.")
         for problem in app.rebuilt.problems:
             print_note(f"not rebuilt: {problem}")
     for problem in problems:
@@ -205,7 +204,7 @@ def _greet(app: "App", url: str, link: str, *, is_json: bool) -> None:
 
 
 def write_server_file(app: "App", url: str) -> None:
-    """Write down where this server is, for commands of the same user."""
+    """Write the server's address to a file, for commands of the same user."""
     import msgspec
 
     from retinue.cli.project_connection import RunningServer
@@ -225,14 +224,14 @@ def remove_server_file(data: Path) -> None:
 
 
 def open_link(common: Common) -> None:
-    """Print a fresh link that logs a browser in to the running server."""
+    """Print a new login link for the running server."""
     from retinue.cli.project_connection import find_server, read_token, require_project
 
     require_project(common.project)
     server = find_server(common.project)
     if server is None:
         raise NotFoundError(
-            f"no server runs on {common.project}: `retinue serve` starts one and prints a link"
+            f"no server is running on {common.project}. Start one with: retinue serve"
         )
 
     async def ask() -> str:

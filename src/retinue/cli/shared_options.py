@@ -1,4 +1,4 @@
-"""The options that every command takes, and where the project is."""
+"""Options shared by all commands, and the project directory."""
 
 import inspect
 import os
@@ -13,7 +13,7 @@ import typer
 from retinue.cli.input import is_text
 
 AgentReference = Annotated[
-    str, typer.Argument(metavar="AGENT", help="An id, the beginning of one, or a name.")
+    str, typer.Argument(metavar="AGENT", help="An agent's id, id prefix or name.")
 ]
 
 _DIRECTORY_VARIABLE = "RETINUE_DIR"
@@ -21,13 +21,16 @@ _SHARED: Mapping[str, tuple[Any, object]] = {
     "directory": (
         Annotated[
             Path | None,
-            typer.Option("--dir", help="The project directory.  [default: RETINUE_DIR, else here]"),
+            typer.Option(
+                "--dir",
+                help="Project directory.  [default: RETINUE_DIR, or the current directory]",
+            ),
         ],
         None,
     ),
-    "is_json": (Annotated[bool, typer.Option("--json", help="Machine-readable output.")], False),
+    "is_json": (Annotated[bool, typer.Option("--json", help="Print JSON.")], False),
     "is_debug": (
-        Annotated[bool, typer.Option("--debug", help="Show the traceback of an error.")],
+        Annotated[bool, typer.Option("--debug", help="Show tracebacks of errors.")],
         False,
     ),
 }
@@ -35,24 +38,24 @@ _SHARED: Mapping[str, tuple[Any, object]] = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Common:
-    """What every command is told: the project and the form of the output."""
+    """The shared options: project directory and output format."""
 
     project: Path
     is_json: bool
 
 
 def with_shared_options(command: Callable[..., int | None]) -> Callable[..., int | None]:
-    """Give a command that takes `common` first the options behind it."""
+    """Add the shared options to a command whose first parameter is `common`."""
 
     @wraps(command)
     def wrapper(
         *, directory: Path | None, is_json: bool, is_debug: bool, **arguments: Any
     ) -> int | None:
-        del is_debug  # read from the command line itself, since parsing may fail too
+        del is_debug  # `main` reads it from the arguments, since parsing may fail too
         common = Common(project=project_directory(directory), is_json=is_json)
         for name, value in arguments.items():
             if isinstance(value, str) and not is_text(value):
-                raise typer.BadParameter(f"{name.upper()} is not UTF-8")
+                raise typer.BadParameter(f"{name.upper()} is not valid UTF-8")
         return command(common, **arguments)
 
     signature = inspect.signature(command)
@@ -70,15 +73,15 @@ def with_shared_options(command: Callable[..., int | None]) -> Callable[..., int
 
 
 def project_directory(given: Path | None) -> Path:
-    """The project: the option, else the variable, else the current directory."""
+    """Return the project directory: the option, RETINUE_DIR, or the current directory."""
     return (given or Path(os.environ.get(_DIRECTORY_VARIABLE) or ".")).expanduser().absolute()
 
 
 def data_directory(project: Path) -> Path:
-    """Where the data is; told here too, since importing the settings costs more than a command."""
+    """Return the data directory; repeated here because importing the settings is slow."""
     return project / ".retinue"
 
 
 def environment() -> Mapping[str, str]:
-    """The variables that settings are read from; where the project is was for us alone."""
+    """Return the environment variables that settings are read from: all but RETINUE_DIR."""
     return {name: value for name, value in os.environ.items() if name != _DIRECTORY_VARIABLE}

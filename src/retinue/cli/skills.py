@@ -1,4 +1,4 @@
-"""`retinue skills`: what agents can read up on, and which of their files do not load."""
+"""`retinue skills`: lists skills and those that fail to load."""
 
 from typing import TYPE_CHECKING
 
@@ -12,11 +12,11 @@ if TYPE_CHECKING:
     from retinue.server.plugin_wire import SkillList
 
 _DESCRIPTION = 80
-_KINDS = {"plugin": "commands of a plugin", "project": "instructions"}
+_KINDS = {"plugin": "plugin commands", "project": "instructions"}
 
 
 def skills(common: Common) -> int:
-    """List skills; exits 1 when one does not load."""
+    """List skills; exits 1 if one fails to load."""
 
     async def work(client: "Client") -> int:
         found = await client.skills()
@@ -35,8 +35,8 @@ def _print(found: "SkillList") -> None:
             (one.name, _KINDS[one.kind], one_line(one.description, _DESCRIPTION))
             for one in found.skills
         ]
-        print_table(("SKILL", "KIND", "WHAT FOR"), rows)
+        print_table(("SKILL", "KIND", "DESCRIPTION"), rows)
     elif not found.problems:
-        say("No skills yet. A folder in skills/ with a SKILL.md makes one: see docs/skills.md")
+        say("No skills yet. Add a folder with a SKILL.md to skills/. See: docs/skills.md")
     for problem in found.problems:
         say(problem_line(problem))

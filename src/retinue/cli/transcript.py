@@ -1,4 +1,4 @@
-"""A conversation as it happens: events in, pieces to print out, and what is still under way."""
+"""A live transcript: turns events into pieces to print, and tracks what is still running."""
 
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -42,16 +42,16 @@ from retinue.records import (
 
 @dataclass(slots=True, kw_only=True)
 class StreamedPart:
-    """A part of the response that is coming in; `told` characters of it are printed already."""
+    """A part of the response while it streams; its first `printed` characters were printed."""
 
     kind: str
     text: str = ""
     name: str = ""
-    told: int = 0
+    printed: int = 0
 
     @property
     def rest(self) -> str:
-        return self.text[self.told :]
+        return self.text[self.printed :]
 
 
 @dataclass(slots=True, kw_only=True)
@@ -65,26 +65,26 @@ class RunningTool:
 
 @dataclass(slots=True, kw_only=True)
 class Transcript:
-    """Follows one agent; whatever repeats or comes late is shown once."""
+    """Follows one agent; repeated and late events are shown once."""
 
     last_seq: int = 0
     parts: dict[int, StreamedPart] = field(default_factory=dict[int, StreamedPart])
     tools: dict[str, RunningTool] = field(default_factory=dict[str, RunningTool])
     items: dict[str, ItemView] = field(default_factory=dict[str, ItemView])  # not final
     requests: dict[str, RequestView] = field(default_factory=dict[str, RequestView])  # pending
-    decided: set[str] = field(default_factory=set[str])  # from here: the screen says so already
-    own: set[str] = field(default_factory=set[str])  # sent from here: the screen has them already
+    decided: set[str] = field(default_factory=set[str])  # in this chat: already on the screen
+    own: set[str] = field(default_factory=set[str])  # sent from this chat: already on the screen
     status: str = "resting"
     retry_at: datetime | None = None
     is_deleted: bool = False
-    switched_to: str | None = None  # the agent that the person was sent on to
+    switched_to: str | None = None  # the agent that the user was switched to
     _step: str = ""
-    _broken_off: list[Piece] = field(default_factory=list[Piece])  # shown if a person stopped it
+    _cut_off: list[Piece] = field(default_factory=list[Piece])  # shown if the turn was stopped
     _ended_step: str = ""
     _calls: dict[str, CallPart] = field(default_factory=dict[str, CallPart])
-    _read: set[str] = field(default_factory=set[str])  # items that reached the history
-    _notes: set[int] = field(default_factory=set[int])  # notes that were shown
-    _noted: set[str] = field(default_factory=set[str])  # items whose end was told
+    _read: set[str] = field(default_factory=set[str])  # items in the history
+    _notes: set[int] = field(default_factory=set[int])  # notes already shown
+    _noted: set[str] = field(default_factory=set[str])  # items whose outcome was shown
 
     @property
     def is_busy(self) -> bool:
@@ -96,7 +96,7 @@ class Transcript:
         return sorted(waiting, key=lambda item: item.seq)
 
     def apply(self, event: Event) -> list[Piece]:
-        """Take one event in."""
+        """Apply one event and return the new pieces."""
         match event:
             case RecordEvent():
                 return self.read(decode_record(bytes(event.record)))
@@ -119,7 +119,7 @@ class Transcript:
         return []
 
     def _asked(self, request: RequestView) -> list[Piece]:
-        """Show what is asked, and once again when somebody else decided it."""
+        """Show a new request, and its outcome if it was decided elsewhere."""
         was_pending = self.requests.pop(request.id, None) is not None
         if request.status == "pending":
             self.requests[request.id] = request
@@ -127,7 +127,7 @@ class Transcript:
         return [] if request.id in self.decided else [request_piece(request)]
 
     def read(self, record: AnyRecord) -> list[Piece]:
-        """Take one committed record in; a second time it is nothing."""
+        """Apply one committed record and return its pieces; a repeated record gives none."""
         if record.seq <= self.last_seq:
             return []
         self.last_seq = record.seq
@@ -148,9 +148,9 @@ class Transcript:
                 self._notes.add(record.seq)
                 if record.code == "switched":
                     self.switched_to = record.agent
-                broken_off = self._broken_off if record.code == "stopped" else []
-                self._broken_off = []
-                return [*broken_off, note_piece(record)]
+                cut_off = self._cut_off if record.code == "stopped" else []
+                self._cut_off = []
+                return [*cut_off, note_piece(record)]
             case ResetRecord():
                 self._forget_live()
                 return pieces_of(record, {})
@@ -169,27 +169,27 @@ class Transcript:
         return pieces
 
     def _settle(self, index: int, part: Part, record: AssistantRecord) -> list[Piece]:
-        """Give what of a committed part was not printed while it streamed."""
+        """Return what was not yet printed of a committed part."""
         if isinstance(part, CallPart):
             return []
         streamed = self.parts.get(index)
-        told = streamed.text[: streamed.told] if streamed else ""
-        rest = part.text[len(told) :] if part.text.startswith(told) else part.text
+        printed = streamed.text[: streamed.printed] if streamed else ""
+        rest = part.text[len(printed) :] if part.text.startswith(printed) else part.text
         if not rest.strip():
             return []
         kind = "text" if isinstance(part, TextPart) else "thinking"
         return [Piece(kind=kind, text=rest, at=record.at, seq=record.seq)]
 
     def _step_changed(self, event: StepEvent) -> list[Piece]:
-        was_told = any(part.told for part in self.parts.values())
-        self._broken_off = [piece for part in self.parts.values() for piece in _tell_all(part)]
+        was_printed = any(part.printed for part in self.parts.values())
+        self._cut_off = [piece for part in self.parts.values() for piece in _print_all(part)]
         self.parts.clear()
         if event.state == "started":
             self._step = event.step
             self.retry_at = None
             return []
         self._ended_step = event.step
-        return [Piece(kind="notice", text="The answer broke off.")] if was_told else []
+        return [Piece(kind="notice", text="The answer was cut off.")] if was_printed else []
 
     def _delta(self, event: DeltaEvent) -> list[Piece]:
         if event.step == self._ended_step:
@@ -202,10 +202,10 @@ class Transcript:
             piece
             for index, earlier in self.parts.items()
             if index < event.part
-            for piece in _tell_all(earlier)
+            for piece in _print_all(earlier)
         ]
         if event.kind == "text":
-            pieces += _tell(part, part.told + finished_length(part.rest))
+            pieces += _print_until(part, part.printed + finished_length(part.rest))
         return pieces
 
     def _tool(self, event: ToolEvent) -> None:
@@ -219,10 +219,10 @@ class Transcript:
             self.items[item.id] = item
             return []
         self.items.pop(item.id, None)
-        is_told = item.id in self._noted or item.reply_seq in self._notes
-        if item.fate == "answered" or item.silent or is_told:
+        is_shown = item.id in self._noted or item.reply_seq in self._notes
+        if item.fate == "answered" or item.silent or is_shown:
             return []
-        # A turn that was stopped or reset says so in the history; only what it never read is news.
+        # The history shows that the turn was stopped or reset; only unread items need a line.
         if item.fate == "cancelled" and item.id in self._read:
             self._forget_live()
             return []
@@ -239,21 +239,21 @@ class Transcript:
         self._ended_step = self._step
 
 
-def _tell(part: StreamedPart, until: int) -> list[Piece]:
-    """Give a streamed part up to there, if there is anything new in it."""
-    text = part.text[part.told : until]
+def _print_until(part: StreamedPart, until: int) -> list[Piece]:
+    """Return the text of a streamed part up to `until` that was not printed yet."""
+    text = part.text[part.printed : until]
     if part.kind == "call" or not text.strip():
         return []
-    part.told = until
+    part.printed = until
     return [Piece(kind="text" if part.kind == "text" else "thinking", text=text)]
 
 
-def _tell_all(part: StreamedPart) -> list[Piece]:
-    return _tell(part, len(part.text))
+def _print_all(part: StreamedPart) -> list[Piece]:
+    return _print_until(part, len(part.text))
 
 
 def finished_length(text: str) -> int:
-    """How much of a growing Markdown text is whole: up to the last blank line outside a fence."""
+    """Return the length of complete Markdown: up to the last blank line outside a code fence."""
     end = 0
     position = 0
     fence = ""

@@ -1,4 +1,4 @@
-"""What a reader of a conversation sees: history and live output become the same pieces."""
+"""The pieces of a displayed conversation, the same for history and live output."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -36,7 +36,7 @@ PieceKind = Literal[
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Piece:
-    """One thing to show; `label` says whose or which it is."""
+    """One element to show; `label` names its author or tool."""
 
     kind: PieceKind
     text: str
@@ -48,7 +48,7 @@ class Piece:
 
 
 def pieces_of(record: AnyRecord, calls: Mapping[str, CallPart]) -> list[Piece]:
-    """Give a whole record as pieces; `calls` are the calls that a result may belong to."""
+    """Return a record's pieces; `calls` holds the calls that a result may belong to."""
     at, seq = record.at, record.seq
     match record:
         case UserRecord():
@@ -59,26 +59,26 @@ def pieces_of(record: AnyRecord, calls: Mapping[str, CallPart]) -> list[Piece]:
             )
             return [Piece(kind="user", text=text + names, label=label, at=at, seq=seq)]
         case SystemRecord():
-            label = f"{record.origin}, silently" if record.silent else record.origin
+            label = f"{record.origin} (silent)" if record.silent else record.origin
             return [Piece(kind="system", text=record.text, label=label, at=at, seq=seq)]
         case AssistantRecord():
             return _answer_pieces(record)
         case ToolRecord():
             return [tool_piece(record, calls.get(record.call))]
         case SummaryRecord():
-            label = f"summed up: {record.tokens_before:,} → {record.tokens_after:,} tokens"
+            label = f"summarised: {record.tokens_before:,} → {record.tokens_after:,} tokens"
             return [Piece(kind="notice", text=record.text, label=label, at=at, seq=seq)]
         case NoteRecord():
             return [note_piece(record)]
         case RunRecord():
-            label = f"the run {record.outcome} ({record.code})"
+            label = f"run {record.outcome} ({record.code})"
             return [Piece(kind="notice", text=record.text, label=label, at=at, seq=seq)]
         case HandoffRecord():
-            label = f"{record.target} goes on"
+            label = f"handed off to {record.target}"
             names = "".join(f"\n[{file.name}]" for file in record.files)
             return [Piece(kind="notice", text=record.text + names, label=label, at=at, seq=seq)]
         case ResetRecord():
-            return [Piece(kind="rule", text="the conversation begins anew", at=at, seq=seq)]
+            return [Piece(kind="rule", text="conversation reset", at=at, seq=seq)]
         case _:
             return []
 
@@ -101,13 +101,13 @@ def _answer_pieces(record: AssistantRecord) -> list[Piece]:
 
 
 def call_line(call: CallPart) -> str:
-    """A call on one line: its name and what it was given."""
+    """Format a call on one line: its name and arguments."""
     given = call.malformed or arguments_line(call.arguments, _ARGUMENTS_LENGTH)
     return f"{call.name}({given})"
 
 
 def tool_piece(record: ToolRecord, call: CallPart | None) -> Piece:
-    """A call with its result."""
+    """Return a call with its result."""
     cut = f"\n({plural(record.cut, 'character')} left out)" if record.cut else ""
     files = "".join(f"\n[{file.path}]" for file in record.files)
     return Piece(
@@ -135,7 +135,7 @@ def note_piece(record: NoteRecord) -> Piece:
 
 
 def request_piece(request: RequestView) -> Piece:
-    """What is asked, whole; or, when it is over, how it ended."""
+    """Return a pending request in full, or the outcome of a settled one."""
     now = SystemClock().now()
     if request.status == "pending":
         return Piece(kind="notice", text="\n".join(card(request, now)))

@@ -1,4 +1,4 @@
-"""`retinue export` and `retinue import`: agents as one file, whole."""
+"""`retinue export` and `retinue import`: agents as an archive."""
 
 import asyncio
 import contextlib
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from retinue.cli.client import Client
 
 _PAGE = 200
-_PATIENCE_SECONDS = 10.0
+_MIRROR_SECONDS = 10.0
 _PAUSE_SECONDS = 0.1
 _SCHEDULES = "schedules.json"
 _PARTS = ("descriptor.json", "state.json", "history.jsonl")
@@ -30,17 +30,17 @@ _PARTS = ("descriptor.json", "state.json", "history.jsonl")
 
 def export(
     common: Common,
-    file: Annotated[Path, typer.Argument(metavar="FILE", help="The archive to write (.tar.gz).")],
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="Archive to write (.tar.gz).")],
     agents: Annotated[
-        list[str] | None, typer.Argument(metavar="AGENTS", help="Which ones; else all of them.")
+        list[str] | None, typer.Argument(metavar="AGENTS", help="Agents to export.  [default: all]")
     ] = None,
-    force: Annotated[bool, typer.Option("--force", help="Replace a file that exists.")] = False,
+    force: Annotated[bool, typer.Option("--force", help="Replace an existing file.")] = False,
 ) -> None:
-    """Write agents with their histories and files to an archive; also while the server runs."""
+    """Export agents with their histories and files; works while the server runs."""
     if file.exists() and not force:
-        raise UsageError(f"{file} exists already: choose another name, or replace it with --force")
+        raise UsageError(f"{file} already exists: choose another name, or replace it with --force")
     if not file.absolute().parent.is_dir():
-        raise UsageError(f"there is no directory {file.absolute().parent}: make it first")
+        raise UsageError(f"no directory {file.absolute().parent}: create it first")
 
     async def work(client: "Client") -> list[str]:
         from retinue.cli.agent_lookup import find_agent
@@ -57,7 +57,7 @@ def export(
     if common.is_json:
         print_json({"file": str(file), "agents": ids, "bytes": count})
     else:
-        say(f"{plural(len(ids), 'agent')} in {file} ({size(count)})")
+        say(f"Exported {plural(len(ids), 'agent')} to {file} ({size(count)})")
 
 
 async def _all_ids(client: "Client") -> list[str]:
@@ -83,14 +83,14 @@ async def _write(
                 _add(archive, _SCHEDULES, (data / _SCHEDULES).read_bytes())
             for agent_id in ids:
                 folder = data / "agents" / agent_id
-                parts = await _whole(client, agent_id, folder)
+                parts = await _read_current(client, agent_id, folder)
                 await asyncio.to_thread(_add_agent, archive, folder, parts)
         draft.replace(file)
     finally:
         draft.unlink(missing_ok=True)
 
 
-class _Held(Struct):
+class _InboxEntry(Struct):
     item: "_Id"
 
 
@@ -100,13 +100,13 @@ class _Id(Struct):
 
 class _State(Struct):
     records: int
-    inbox: list[_Held] = []
+    inbox: list[_InboxEntry] = []
 
 
-async def _whole(client: "Client", agent_id: str, folder: Path) -> dict[str, bytes]:
-    """Read an agent's folder when it is in step with the store, which it soon is."""
+async def _read_current(client: "Client", agent_id: str, folder: Path) -> dict[str, bytes]:
+    """Read an agent's folder once it has caught up with the store."""
     loop = asyncio.get_running_loop()
-    deadline = loop.time() + _PATIENCE_SECONDS
+    deadline = loop.time() + _MIRROR_SECONDS
     while True:
         last = await client.recent(agent_id, limit=1)
         waiting = {item.id for item in (await client.report(agent_id)).messages}
@@ -115,17 +115,17 @@ async def _whole(client: "Client", agent_id: str, folder: Path) -> dict[str, byt
             state = msgspec.json.decode(parts["state.json"], type=_State)
             is_consistent = parts["history.jsonl"].count(b"\n") == state.records
             is_current = state.records >= (last[-1].seq if last else 0)
-            is_current = is_current and {held.item.id for held in state.inbox} == waiting
-            # An agent at work may always be a step ahead; then its folder is whole all the same.
+            is_current = is_current and {entry.item.id for entry in state.inbox} == waiting
+            # The store of a busy agent may always be a step ahead; a consistent folder will do.
             if is_consistent and (is_current or loop.time() > deadline):
                 return parts
         if loop.time() > deadline:
-            raise StoreError(f"{folder} is behind the store: see `retinue doctor`, then try again")
+            raise StoreError(f"{folder} is out of date: run `retinue doctor`, then try again")
         await asyncio.sleep(_PAUSE_SECONDS)
 
 
 def _read(folder: Path) -> dict[str, bytes] | None:
-    """Read the parts; None while they are being written."""
+    """Read the files of an agent; None while they are being written."""
     try:
         before = (folder / "state.json").read_bytes()
         parts = {name: (folder / name).read_bytes() for name in _PARTS}
@@ -154,24 +154,24 @@ def _add(archive: tarfile.TarFile, name: str, data: bytes) -> None:
 
 def import_(
     common: Common,
-    file: Annotated[Path, typer.Argument(metavar="FILE", help="An archive that export wrote.")],
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="Archive written by export.")],
 ) -> None:
-    """Read agents from an archive, all of them or none."""
+    """Import agents from an archive, all or none; the server must be stopped."""
     require_project(common.project)
     server = find_server(common.project)
     if server is not None:
         raise BusyError(
-            f"a server runs on {common.project} (process {server.pid}): stop it, import, start it"
+            f"a server is running on {common.project} (process {server.pid}): stop it first"
         )
     ids = asyncio.run(_import(common.project, file))
     if common.is_json:
         print_json({"agents": ids})
     else:
-        say(f"{plural(len(ids), 'agent')} imported")
+        say(f"Imported {plural(len(ids), 'agent')}")
 
 
 async def _import(project: Path, file: Path) -> list[str]:
-    """Open the store itself: an import needs it alone, and no endpoint takes an archive."""
+    """Import into the store directly: it needs exclusive access, and no endpoint offers it."""
     from retinue.assembly import open_app
     from retinue.cli.logs import keep_quiet
 

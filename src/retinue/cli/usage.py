@@ -1,4 +1,4 @@
-"""`retinue usage`: what models were asked, and what that cost."""
+"""`retinue usage`: token usage and cost."""
 
 from datetime import date
 from typing import TYPE_CHECKING, Annotated, Literal
@@ -21,13 +21,13 @@ _DELETED = "(deleted)"
 
 def usage(
     common: Common,
-    by: Annotated[By, typer.Option(help="What to sum by.")] = "day",
+    by: Annotated[By, typer.Option(help="Group by.")] = "day",
     first: Annotated[
-        str | None, typer.Option("--from", metavar="DAY", help="The first day, as 2026-11-16.")
+        str | None, typer.Option("--from", metavar="DAY", help="First day, such as 2026-11-16.")
     ] = None,
-    last: Annotated[str | None, typer.Option("--to", metavar="DAY", help="The last day.")] = None,
+    last: Annotated[str | None, typer.Option("--to", metavar="DAY", help="Last day.")] = None,
 ) -> None:
-    """Sum up tokens, and their cost as far as [prices] in retinue.toml tells; days are in UTC."""
+    """Show token usage, with the cost of models in [prices] of retinue.toml. Days are in UTC."""
     start, end = _day("--from", first), _day("--to", last)
 
     async def work(client: "Client") -> None:
@@ -44,12 +44,14 @@ def _day(option: str, text: str | None) -> date | None:
     try:
         return None if text is None else date.fromisoformat(text)
     except ValueError:
-        raise typer.BadParameter(f"{option}: write a day as 2026-11-16, not {text!r}") from None
+        raise typer.BadParameter(
+            f"{option}: expected a day such as 2026-11-16, not {text!r}"
+        ) from None
 
 
 def _print(report: "UsageReport") -> None:
     if not report.lines:
-        say("No model was asked in that time.")
+        say("No usage in this period.")
         return
     has_cost = report.total.cost is not None
     rows = [_row(line, one_line(line.name, _NAME) or _DELETED, has_cost) for line in report.lines]
@@ -57,9 +59,9 @@ def _print(report: "UsageReport") -> None:
     cost = (f"COST ({report.currency})",) if has_cost else ()
     print_table((report.by.upper(), "CALLS", "INPUT", "CACHED", "OUTPUT", *cost), rows)
     if report.hidden:
-        say(f"\n{report.hidden} with fewer tokens are left out; the total holds them.")
+        say(f"\n{report.hidden} more with fewer tokens are not shown, but included in the total.")
     if has_cost and report.unpriced:
-        say(f"\nWithout a price, and not in the cost: {', '.join(report.unpriced)}.")
+        say(f"\nNot included in the cost (no price): {', '.join(report.unpriced)}")
 
 
 def _row(line: "UsageLine", name: str, has_cost: bool) -> tuple[str, ...]:

@@ -1,4 +1,4 @@
-"""`retinue env`: variables of your account and of agents; values go in and never come out."""
+"""`retinue env`: variables of your account and of agents. Values are never shown."""
 
 import sys
 from getpass import getpass
@@ -33,25 +33,30 @@ _DESCRIPTION = 50
 
 def env(
     common: Common,
-    act: Annotated[Act, typer.Argument(help="list, set, unset or give.")] = "list",
+    act: Annotated[
+        Act, typer.Argument(metavar="ACTION", help="list, set, unset or give.")
+    ] = "list",
     name: Annotated[
         str | None,
         typer.Argument(
-            help="The variable's name; for give, the request (its id or the end of it)."
+            metavar="NAME", help="Variable name; for give, the request (its id or the end of it)."
         ),
     ] = None,
     agent: Annotated[
-        str | None, typer.Option(metavar="AGENT", help="Of this agent; else of your account.")
+        str | None,
+        typer.Option(
+            metavar="AGENT", help="Use this agent's variables.  [default: your account's]"
+        ),
     ] = None,
 ) -> None:
-    """List variables, set one (its value is asked for, or read from the standard input), unset one.
+    """List, set and unset variables. Values are read from a prompt or from stdin.
 
-    `give REQUEST` asks for what a subagent waits for, and begins it; a pipe gives NAME=VALUE lines.
-    Values are kept encrypted and are never shown again.
+    `give REQUEST` asks for the values that a subagent waits for, and starts it; on stdin, write
+    NAME=VALUE lines. Values are stored encrypted and never shown again.
     """
     if act != "list" and name is None:
         what = "REQUEST" if act == "give" else "NAME"
-        raise UsageError(f"which one? Write: retinue env {act} {what}")
+        raise UsageError(f"missing argument. Usage: retinue env {act} {what}")
     if act == "give":
         _give(common, name or "")
         return
@@ -74,27 +79,29 @@ def env(
 
 
 def _value(name: str) -> str:
-    """Ask for the value: in the arguments of a command every process could read it."""
+    """Read the value from a prompt or stdin; every process can see arguments."""
     if sys.stdin.isatty():
         value = getpass(f"Value of {name} (not shown): ")
     else:
         value = sys.stdin.read().removesuffix("\n")
     if not value:
         raise UsageError(
-            f"there is no value: type it when asked, or pipe it in: retinue env set {name} < file"
+            f"no value. Type it at the prompt, or pipe it: retinue env set {name} < file"
         )
     return value
 
 
 def _give(common: Common, reference: str) -> None:
-    """Give a waiting subagent its values; nothing is held while they are typed."""
+    """Give a waiting subagent its values; no connection is open while they are typed."""
 
     async def look(client: "Client") -> "tuple[RequestView, Sequence[str]]":
         from retinue.cli.permissions import find_request
 
         request = await find_request(client, reference)
         if request.kind != "variables":
-            raise UsageError(f"it asks for no variables. See: retinue permissions {request.id}")
+            raise UsageError(
+                f"this request does not ask for variables. See: retinue permissions {request.id}"
+            )
         return request, await client.missing_variables(request.agent_id, request.id)
 
     request, missing = run_with_client(common.project, look)
@@ -110,11 +117,11 @@ def _give(common: Common, reference: str) -> None:
     if common.is_json:
         print_json({"applied": True, "agentId": child})
     else:
-        say(f"The subagent begins: {child}")
+        say(f"Started subagent {child}")
 
 
 def _read_lines(text: str) -> dict[str, str]:
-    """Read NAME=VALUE lines; what is wrong is told by its number, never by its text."""
+    """Parse NAME=VALUE lines; errors give the line's number, never its text."""
     values: dict[str, str] = {}
     for number, line in enumerate(text.splitlines(), 1):
         name, equals, value = line.partition("=")
@@ -148,10 +155,10 @@ def _print(variables: "Sequence[VariableEntry]", *, is_json: bool) -> None:
         )
         for one in variables
     ]
-    print_table(("VARIABLE", "TYPE", "SET IN", "WHAT FOR"), rows)
+    print_table(("VARIABLE", "TYPE", "SET IN", "DESCRIPTION"), rows)
 
 
 def _where(one: "VariableEntry") -> str:
     if one.scope is None:
         return "missing" if one.is_required else "not set"
-    return f"{_WHERE[one.scope]} (cannot be read)" if one.problem else _WHERE[one.scope]
+    return f"{_WHERE[one.scope]} (unreadable)" if one.problem else _WHERE[one.scope]

@@ -1,4 +1,4 @@
-"""`retinue verify` and `retinue bench`: proof by killing, and by measuring."""
+"""`retinue verify` and `retinue bench`: crash tests and benchmarks."""
 
 import subprocess
 import sys
@@ -15,24 +15,22 @@ _CHECKOUT = Path(__file__).resolve().parents[3]
 
 def verify(  # noqa: PLR0913  (each is an option)
     common: Common,
-    part: Annotated[
-        list[str] | None, typer.Option(help="Only this part of the proof; repeatable.")
-    ] = None,
-    lists: Annotated[bool, typer.Option("--list", help="Name the parts, and try nothing.")] = False,
+    part: Annotated[list[str] | None, typer.Option(help="Run only this part; repeatable.")] = None,
+    lists: Annotated[bool, typer.Option("--list", help="List the parts and exit.")] = False,
     only: Annotated[
-        list[str] | None, typer.Option(help="Only failpoints with this in their name; repeatable.")
+        list[str] | None, typer.Option(help="Only failpoints whose name contains this; repeatable.")
     ] = None,
-    limit: Annotated[int | None, typer.Option(min=1, help="At most so many kill points.")] = None,
-    seed: Annotated[int, typer.Option(help="Another order of the same steps.")] = 0,
+    limit: Annotated[int | None, typer.Option(min=1, help="Maximum number of kill points.")] = None,
+    seed: Annotated[int, typer.Option(help="Seed for the order of steps.")] = 0,
     jobs: Annotated[
         int | None,
-        typer.Option(min=1, help="Trials at the same time; one more than cores, else."),
+        typer.Option(min=1, help="Parallel trials.  [default: cores + 1]"),
     ] = None,
-    keep: Annotated[
-        bool, typer.Option("--keep", help="Keep the data of trials that fail.")
+    keep: Annotated[bool, typer.Option("--keep", help="Keep the data of failed trials.")] = False,
+    quick: Annotated[
+        bool, typer.Option("--quick", help="Test only some points of each kind.")
     ] = False,
-    quick: Annotated[bool, typer.Option("--quick", help="Only some points of each kind.")] = False,
-    deep: Annotated[bool, typer.Option("--deep", help="Kill the recovery as well.")] = False,
+    deep: Annotated[bool, typer.Option("--deep", help="Also kill during recovery.")] = False,
 ) -> int:
     """Kill the engine at every commit, restart it, and check that nothing is lost or done twice."""
     from retinue.testing.verify import list_parts, run
@@ -55,14 +53,14 @@ def verify(  # noqa: PLR0913  (each is an option)
 def bench(
     common: Common,
     arguments: Annotated[
-        list[str] | None, typer.Argument(metavar="ARGS", help="Given to the bench as they are.")
+        list[str] | None, typer.Argument(metavar="ARGS", help="Arguments for the benchmark.")
     ] = None,
 ) -> int:
     """Measure speed, growth and memory; runs from a checkout of the repository."""
     if not (_CHECKOUT / "bench" / "__main__.py").is_file():
         raise UsageError(
-            "the bench is part of the repository, not of the installed package: "
-            "clone it and run `make bench` there"
+            "the benchmarks are not part of the installed package: "
+            "clone the repository and run `make bench` there"
         )
     command = [sys.executable, "-m", "bench", *(["--json"] if common.is_json else [])]
     return subprocess.run([*command, *(arguments or [])], cwd=_CHECKOUT, check=False).returncode

@@ -39,7 +39,7 @@ def test_a_tree_tells_who_is_whose_child_and_who_waits_for_whom() -> None:
     assert tree_lines(AgentTree(tree=meant, ancestors=[agent("a")]), NOW) == [
         "A  a  resting",
         "   → B  b  waiting, 2 messages queued",
-        "      waits for agent c (message m1)",
+        "      waiting for agent c (message m1)",
         "      C  c  terminated",
         "      and 3 more",
     ]

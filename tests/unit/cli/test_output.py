@@ -112,20 +112,20 @@ def message(fate: str, **fields: object) -> MessageAnswer:
 
 def test_the_life_of_a_queued_message_tells_its_place() -> None:
     lines = "\n".join(timeline_of(message("queued", position=2), NOW))
-    assert "queued, with 2 messages before it" in lines
-    assert "from user local through terminal, number 3 in the inbox (now)" in lines
+    assert "queued, 2 messages ahead of it" in lines
+    assert "from user local via terminal, number 3 in the inbox (now)" in lines
 
 
 def test_the_life_of_a_message_that_a_stopped_server_left_says_that_nobody_works_on_it() -> None:
     lines = "\n".join(timeline_of(message("running"), NOW, is_working=False))
-    assert "no server runs" in lines and "goes on when one starts" in lines
+    assert "interrupted" in lines and "resumes when a server starts" in lines
 
 
 def test_the_life_of_a_retried_message_tells_the_next_try() -> None:
     lines = "\n".join(
         timeline_of(message("running", waiting_until=NOW + timedelta(seconds=8)), NOW)
     )
-    assert "the next try is at" in lines
+    assert "next retry at" in lines
 
 
 def test_the_life_of_a_waiting_message_tells_who_works_on_it_and_how_long() -> None:
@@ -138,7 +138,7 @@ def test_the_life_of_a_waiting_message_tells_who_works_on_it_and_how_long() -> N
 def test_the_life_of_an_answered_message_ends_with_the_answer() -> None:
     ended = NOW + timedelta(seconds=2)
     lines = timeline_of(message("answered", ended_at=ended, reply_seq=7, reply="Hi!"), ended)
-    assert lines[-2].endswith("answered, in record 7, 2.0 s after it came")
+    assert lines[-2].endswith("answered, in record 7, after 2.0 s")
     assert lines[-1] == "  “Hi!”"
 
 
@@ -152,7 +152,7 @@ def test_errors_say_what_to_do_and_never_where_in_the_code() -> None:
     problem = DefinitionError("expected text", file="agents/a.toml", line=3)
     assert describe(problem)[1] == "agents/a.toml:3: expected text"
     full = OSError(28, "No space left on device", "/data/x")
-    assert describe(full)[1] == "/data/x: the disk is full: make room and try again"
+    assert describe(full)[1] == "/data/x: the disk is full: free some space and try again"
     assert "--debug" in describe(ValueError("boom"))[1]
 
 
@@ -194,7 +194,7 @@ def test_tools_queue_and_retry_are_shown_below_the_stream() -> None:
     assert lines(transcript) == [
         "⠋ shell(command=[31mls)",
         "⋯ queued 1: and then",
-        "↻ the model call failed; next try in 4 s",
+        "↻ model call failed, retrying in 4 s",
     ]
 
 

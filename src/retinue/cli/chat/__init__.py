@@ -1,1 +1,1 @@
-"""`retinue chat`: a conversation in the terminal, or through a pipe."""
+"""`retinue chat`: a conversation in the terminal or through a pipe."""

@@ -1,4 +1,4 @@
-"""The command: finds the conversation and chooses how to hold it."""
+"""The command: finds the conversation and runs it in the terminal or through a pipe."""
 
 import sys
 from typing import TYPE_CHECKING, Annotated
@@ -15,16 +15,17 @@ if TYPE_CHECKING:
 def chat(
     common: Common,
     definition: Annotated[
-        str | None, typer.Argument(metavar="DEFINITION", help="Whom to talk to.")
+        str | None, typer.Argument(metavar="DEFINITION", help="Definition to chat with.")
     ] = None,
     agent: Annotated[
-        str | None, typer.Option(metavar="AGENT", help="Go on with this agent (id, prefix, name).")
+        str | None,
+        typer.Option(metavar="AGENT", help="Continue with this agent (id, id prefix or name)."),
     ] = None,
-    new: Annotated[bool, typer.Option("--new", help="Begin a new conversation.")] = False,
+    new: Annotated[bool, typer.Option("--new", help="Start a new conversation.")] = False,
 ) -> int:
-    """Talk to an agent. Goes on with your last conversation here; reads lines from a pipe too."""
+    """Chat with an agent. Continues your last conversation here; also reads lines from a pipe."""
     if agent and (definition or new):
-        raise typer.BadParameter("--agent goes on with one agent: leave DEFINITION and --new out")
+        raise typer.BadParameter("--agent cannot be combined with DEFINITION or --new")
 
     async def work(client: "Client") -> int:
         from retinue.cli.chat.chat_session import ChatSession

@@ -1,4 +1,4 @@
-"""A conversation as a door: what a line means, and what is done about it."""
+"""A chat session: sends messages, runs slash commands and answers requests."""
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -23,26 +23,26 @@ _NAMES = 200
 _LARGEST_ATTACHMENT = 50_000_000
 
 COMMANDS: Mapping[str, tuple[str, str]] = {
-    "allow": ("[WORDS]", "allow what the agent asks (also y)"),
+    "allow": ("[NOTE]", "allow the agent's request (also y)"),
     "attach": ("PATH", "send a file with the next message"),
-    "back": ("", "go back to the agent that switched you here"),
-    "compact": ("", "sum up what was said so far"),
-    "context": ("", "how full the model's memory is"),
-    "deny": ("[WORDS]", "deny what the agent asks (also n)"),
-    "help": ("", "this list"),
-    "later": ("", "leave what the agent asks open"),
-    "new": ("[DEFINITION]", "begin a new conversation"),
+    "back": ("", "return to the agent that switched you here"),
+    "compact": ("", "summarise the conversation so far"),
+    "context": ("", "show how full the model's context is"),
+    "deny": ("[NOTE]", "deny the agent's request (also n)"),
+    "help": ("", "show this list"),
+    "later": ("", "decide about the request later"),
+    "new": ("[DEFINITION]", "start a new conversation"),
     "quit": ("", "leave (also Ctrl-D)"),
-    "reset": ("", "begin this conversation anew"),
+    "reset": ("", "start this conversation over"),
     "stop": ("", "stop the answer (also Ctrl-C)"),
-    "switch": ("[AGENT]", "go on with another conversation"),
-    "why": ("[MESSAGE]", "what became of a message"),
+    "switch": ("[AGENT]", "switch to another conversation"),
+    "why": ("[MESSAGE]", "show what happened to a message"),
 }
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reaction:
-    """What a line led to."""
+    """The result of one line of input."""
 
     pieces: list[Piece] = field(default_factory=list[Piece])
     sent: Admission | None = None
@@ -56,7 +56,7 @@ def _reaction(kind: PieceKind, *lines: str) -> Reaction:
 
 @dataclass(slots=True, kw_only=True)
 class ChatSession:
-    """The conversation that goes on, and the ones that it could switch to."""
+    """The current conversation, and those it can switch to."""
 
     client: Client
     agent: AgentView
@@ -65,14 +65,16 @@ class ChatSession:
     attachments: list[FileReference] = field(default_factory=list[FileReference])
     last_message: str | None = None
     asking: list[RequestView] = field(default_factory=list[RequestView])  # pending, of this agent
-    came_from: dict[str, str] = field(default_factory=dict[str, str])  # who switched the person
+    came_from: dict[str, str] = field(
+        default_factory=dict[str, str]
+    )  # agent: the one that switched the user to it
     answers: RequestAnswers = field(default_factory=RequestAnswers)
 
     @classmethod
     async def begin(
         cls, client: Client, *, definition: str | None, agent: str | None, is_new: bool
     ) -> "ChatSession":
-        """Find the conversation to hold."""
+        """Find or start the conversation."""
         known = (await client.definitions()).definitions
         if agent is not None:
             found = await find_agent(client, agent)
@@ -83,27 +85,27 @@ class ChatSession:
 
     @property
     def asked(self) -> RequestView | None:
-        """What the next line may decide."""
+        """The request that the next line may answer."""
         return self.answers.current(self.asking)
 
     @property
     def model(self) -> str:
-        """The model that answers, as far as the definitions tell."""
+        """The agent's model, if it or its definition names one."""
         chosen = self.agent.model
         named = {definition.name: definition.model for definition in self.definitions}
         return chosen or named.get(self.agent.definition) or ""
 
     async def learn_names(self) -> None:
-        """Look up what can be completed."""
+        """Load the conversations for tab completion."""
         self.others = (await self.client.agents(limit=_NAMES)).agents
 
     async def take(self, line: str) -> Reaction:
-        """React to one line; an error is an answer too."""
+        """Handle one line; errors are returned as pieces."""
         try:
             if line.startswith("/") and not line.startswith("//"):
                 name, _, argument = line[1:].partition(" ")
                 return await self._command(name.strip(), argument.strip())
-            return await self._say(line[1:] if line.startswith("//") else line)
+            return await self._send(line[1:] if line.startswith("//") else line)
         except (RetinueError, OSError) as error:
             from retinue.cli.error_report import describe
 
@@ -112,13 +114,13 @@ class ChatSession:
     async def stop(self) -> bool:
         return await self.client.stop(self.agent.id)
 
-    async def _say(self, text: str) -> Reaction:
+    async def _send(self, text: str) -> Reaction:
         if not text.strip():
             return Reaction()
         request = self.asked
-        said = await self.answers.take(self.client, request, text) if request else None
-        if said is not None:
-            return _reaction("notice", said)
+        reply = await self.answers.take(self.client, request, text) if request else None
+        if reply is not None:
+            return _reaction("notice", reply)
         sent = await self.client.post(self.agent.id, text, files=self.attachments)
         self.attachments = []
         self.last_message = sent.id
@@ -149,8 +151,8 @@ class ChatSession:
             hint = did_you_mean(name, COMMANDS) or "."
             return _reaction(
                 "problem",
-                f"There is no command /{one_line(name, 40)}{hint} /help lists them; "
-                "a message that begins with a slash is written with two.",
+                f"Unknown command /{one_line(name, 40)}{hint} Type /help for a list. "
+                "To send a message that starts with a slash, type two slashes.",
             )
         return await run(argument)
 
@@ -161,7 +163,7 @@ class ChatSession:
             for name, (hint, summary) in COMMANDS.items()
         ]
         return _reaction(
-            "notice", "Type while it answers to steer it. Alt-Enter: a new line.", *lines
+            "notice", "Send a message at any time to steer. Alt-Enter: new line.", *lines
         )
 
     async def _allow(self, argument: str) -> Reaction:
@@ -173,16 +175,16 @@ class ChatSession:
     async def _decide(self, note: str, *, is_allowed: bool) -> Reaction:
         request = self.asked
         if request is None:
-            return _reaction("notice", "Nothing waits for a decision here.")
-        said = await self.answers.decide(self.client, request, is_allowed=is_allowed, note=note)
-        return _reaction("notice", said)
+            return _reaction("notice", "No pending requests in this conversation.")
+        reply = await self.answers.decide(self.client, request, is_allowed=is_allowed, note=note)
+        return _reaction("notice", reply)
 
     async def _later(self, argument: str) -> Reaction:
         del argument
         request = self.asked
         if request is not None:
-            self.answers.put_off.add(request.id)
-        return _reaction("notice", "It stays open: `retinue permissions` lists it.")
+            self.answers.postponed.add(request.id)
+        return _reaction("notice", "The request stays pending. See: retinue permissions")
 
     async def _quit(self, argument: str) -> Reaction:
         del argument
@@ -195,13 +197,13 @@ class ChatSession:
     async def _reset(self, argument: str) -> Reaction:
         del argument
         await self.client.reset(self.agent.id)
-        return Reaction()  # the history says it, here as anywhere else
+        return Reaction()  # the history's own record of it is printed
 
     async def _compact(self, argument: str) -> Reaction:
         del argument
         if await self.client.compact(self.agent.id):
             return Reaction()
-        return _reaction("notice", "There is nothing to sum up yet.")
+        return _reaction("notice", "Nothing to summarise yet.")
 
     async def _context(self, argument: str) -> Reaction:
         del argument
@@ -209,20 +211,18 @@ class ChatSession:
         used = detail.tokens
         calls = sum(stats.calls for models in detail.stats.values() for stats in models.values())
         if used is None:
-            return _reaction(
-                "notice", "The model has not been asked yet: nothing is in its memory."
-            )
+            return _reaction("notice", "The context is empty: the model has not been called yet.")
         tokens = used.reported or used.estimated
         return _reaction(
             "notice",
-            f"The last call to {used.model} held {tokens:,} tokens "
-            f"({plural(calls, 'call')} so far). /compact makes room.",
+            f"The last call to {used.model} used {tokens:,} tokens "
+            f"({plural(calls, 'call')} so far). /compact frees up space.",
         )
 
     async def _why(self, argument: str) -> Reaction:
         message_id = argument or self.last_message
         if message_id is None:
-            return _reaction("notice", "Nothing was sent from here yet: /why MESSAGE")
+            return _reaction("notice", "No message sent yet. Usage: /why MESSAGE")
         agent_id = None if argument else self.agent.id
         message = await self.client.message(message_id, agent_id=agent_id)
         return _reaction("notice", *timeline_of(message, SystemClock().now()))
@@ -241,10 +241,10 @@ class ChatSession:
             f"{other.id[:8]}  {other.definition}  " + one_line(other.name or other.title or "", 50)
             for other in self.others[:10]
         ]
-        return _reaction("notice", "/switch AGENT, one of:", *lines)
+        return _reaction("notice", "Usage: /switch AGENT. Recent conversations:", *lines)
 
     async def go_on_with(self, agent_id: str) -> Reaction:
-        """Follow the agent that sent the person on."""
+        """Continue with the agent that the current one switched the user to."""
         self.came_from[agent_id] = self.agent.id
         return await self._switch(agent_id)
 
@@ -252,7 +252,7 @@ class ChatSession:
         del argument
         home = self.came_from.pop(self.agent.id, None)
         if home is None:
-            return _reaction("notice", "No agent switched you here: /switch AGENT goes to another.")
+            return _reaction("notice", "No agent switched you here. Use /switch AGENT instead.")
         await self.client.switch_back(home, leaving=self.agent.id)
         self.agent = await self.client.agent(home)
         return self._switched()
@@ -272,17 +272,17 @@ class ChatSession:
         import asyncio
 
         if not argument:
-            return _reaction("notice", "/attach PATH")
+            return _reaction("notice", "Usage: /attach PATH")
         name, data = await asyncio.to_thread(_read_file, argument)
         file = await self.client.upload(self.agent.id, f"/attachments/{name}", data)
         self.attachments.append(file)
-        return _reaction("notice", f"{file.name} ({size(file.size)}) goes with the next message.")
+        return _reaction("notice", f"Attached to the next message: {file.name} ({size(file.size)})")
 
 
 def _read_file(written: str) -> tuple[str, bytes]:
     path = Path(written).expanduser()
     if not path.is_file():
-        raise UsageError(f"{path} is no file")
+        raise UsageError(f"{path} is not a file")
     if path.stat().st_size > _LARGEST_ATTACHMENT:
         raise UsageError(f"{path} is larger than {size(_LARGEST_ATTACHMENT)}")
     return path.name, path.read_bytes()

@@ -1,4 +1,4 @@
-"""The lines above the prompt: what is under way and not printed yet."""
+"""The live lines above the prompt: streamed text, running tools and queued messages."""
 
 import textwrap
 from datetime import datetime
@@ -13,18 +13,18 @@ _QUEUE_SHOWN = 3
 _THINKING_LINES = 3
 
 Line = tuple[str, str]
-"""A style of the prompt and a text that fits the width."""
+"""A prompt style, and text that fits the width."""
 
 
 def live_lines(
     transcript: Transcript, *, now: datetime, seconds: float, width: int, rows: int
 ) -> list[Line]:
-    """Give what to show, the newest of it when it is too much for the rows."""
+    """Return the lines to show; the newest ones if there are more than `rows`."""
     spinner = _SPINNER[int(seconds * _FRAMES_PER_SECOND) % len(_SPINNER)]
     below = [*_tools(transcript, spinner, width), *_queue(transcript, width)]
     if transcript.retry_at is not None:
         left = max((transcript.retry_at - now).total_seconds(), 0)
-        below.append(("class:notice", f"↻ the model call failed; next try in {left:.0f} s"))
+        below.append(("class:notice", f"↻ model call failed, retrying in {left:.0f} s"))
     above: list[Line] = []
     for part in transcript.parts.values():
         above += _streamed(part, spinner, width)
@@ -60,7 +60,7 @@ def _tools(transcript: Transcript, spinner: str, width: int) -> list[Line]:
 def _queue(transcript: Transcript, width: int) -> list[Line]:
     waiting = transcript.queued
     if len(waiting) == len(transcript.items) and not transcript.parts and not transcript.tools:
-        waiting = waiting[1:]  # the first one is about to begin
+        waiting = waiting[1:]  # the first one is about to start
     lines = [
         (
             "class:notice",

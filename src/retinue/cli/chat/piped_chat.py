@@ -1,4 +1,4 @@
-"""The conversation through a pipe: lines in, plain answers out."""
+"""Chat through a pipe: lines in, plain answers out."""
 
 import asyncio
 import contextlib
@@ -20,17 +20,17 @@ from retinue.events import RequestView
 from retinue.records import NoteRecord, UserRecord
 from retinue.server.wire import Admission, MessageAnswer
 
-_LAST_WORDS = 5  # records that an answer may end with
-_WAIT_SECONDS = 30.0  # of one request; a longer wait is several
+_LAST_RECORDS = 5  # searched for a switch to another agent
+_WAIT_SECONDS = 30.0  # per request; longer waits take several
 
 
 async def talk(session: ChatSession, *, is_json: bool) -> int:
-    """Answer each line before reading the next; fails when any of them was not answered."""
+    """Answer each line before reading the next; return 1 if any was not answered."""
     return await _PipedChat(session, is_json=is_json).run()
 
 
 class _PipedChat:
-    """One program at the other end; what the agent asks it, the next line may decide."""
+    """Reads lines and prints answers; a pending request may be decided by the next line."""
 
     def __init__(self, session: ChatSession, *, is_json: bool) -> None:
         self._session = session
@@ -53,15 +53,15 @@ class _PipedChat:
                     return self._code
                 self._print(reaction.pieces)
                 if reaction.is_switched:
-                    following = self._anew(following)
+                    following = self._follow_again(following)
                 if reaction.sent is not None:
                     self._unanswered.append(reaction.sent)
                 elif self._open:
-                    continue  # the line did not decide it: perhaps the next one does
-                is_answered = await self._take_answers()
-                if is_answered and await self._goes_on():
-                    following = self._anew(following)
-            await self._take_the_rest()
+                    continue  # still undecided: the next line may decide it
+                is_answered = await self._print_answers()
+                if is_answered and await self._follow_switch():
+                    following = self._follow_again(following)
+            await self._print_remaining()
         finally:
             following.cancel()
         return self._code
@@ -71,22 +71,22 @@ class _PipedChat:
         decided = self._session.answers.decided
         return [one for one in self._session.asking if one.id not in decided]
 
-    def _anew(self, following: asyncio.Task[None]) -> asyncio.Task[None]:
+    def _follow_again(self, following: asyncio.Task[None]) -> asyncio.Task[None]:
         following.cancel()
         return asyncio.create_task(self._follow())
 
     async def _follow(self) -> None:
-        """Know what is asked, by the agent itself and by those that it waits for."""
+        """Keep track of pending requests of the agent and of the agents it waits for."""
         transcript = Transcript(decided=self._session.answers.decided)
-        with contextlib.suppress(RetinueError):  # whoever waits for an answer hears of it as well
+        with contextlib.suppress(RetinueError):  # the wait for the answer reports it
             async for _ in follow(self._session.client, self._session.agent.id, transcript):
                 self._session.asking = decidable(transcript.requests.values())
                 self._news.set()
 
-    async def _goes_on(self) -> bool:
-        """Follow the agent to the one that it sent the person to, if it did."""
+    async def _follow_switch(self) -> bool:
+        """Continue with the agent that this one switched the user to, if it did."""
         session = self._session
-        for record in reversed(await session.client.recent(session.agent.id, limit=_LAST_WORDS)):
+        for record in reversed(await session.client.recent(session.agent.id, limit=_LAST_RECORDS)):
             if isinstance(record, UserRecord):
                 return False
             if isinstance(record, NoteRecord) and record.code == "switched" and record.agent:
@@ -95,8 +95,8 @@ class _PipedChat:
                 return True
         return False
 
-    async def _take_answers(self) -> bool:
-        """Print answers until the last one came, or something is asked that was not shown yet."""
+    async def _print_answers(self) -> bool:
+        """Print answers until all have arrived or a new request is pending."""
         is_answered = False
         while self._unanswered:
             answering = asyncio.create_task(self._outcome(self._unanswered[0]))
@@ -107,25 +107,25 @@ class _PipedChat:
                     self._show(asking.result())
                     return False
                 self._unanswered.pop(0)
-                self._tell(answering.result())
+                self._print_outcome(answering.result())
                 is_answered = True
             finally:
                 answering.cancel()
                 asking.cancel()
         return is_answered
 
-    async def _take_the_rest(self) -> None:
-        """Without a server nobody else can decide: what waits for it is left for later."""
+    async def _print_remaining(self) -> None:
+        """Print the remaining answers; without a server, pending requests are left for later."""
         while self._unanswered:
             if self._open and not self._session.client.is_remote:
                 waiting = plural(len(self._unanswered), "message")
                 print_note(
-                    f"retinue: {waiting} not answered yet: something waits for your decision. See: "
+                    f"retinue: {waiting} not answered yet: waiting for your approval. See: "
                     "retinue permissions"
                 )
                 self._code = 1
                 return
-            await self._take_answers()
+            await self._print_answers()
 
     async def _asked(self) -> RequestView:
         while True:
@@ -150,8 +150,8 @@ class _PipedChat:
             return
         verbs = "answer" if request.kind == "question" else "allow|deny"
         fields = " FIELD=VALUE..." if request.kind == "question" else ""
-        elsewhere = f"Elsewhere: retinue {verbs} {request.id}{fields}"
-        say("\n".join([*card(request, SystemClock().now()), *how_to_decide(request), elsewhere]))
+        command = f"From another terminal: retinue {verbs} {request.id}{fields}"
+        say("\n".join([*card(request, SystemClock().now()), *how_to_decide(request), command]))
         sys.stdout.flush()
 
     def _print(self, pieces: list[Piece]) -> None:
@@ -165,7 +165,7 @@ class _PipedChat:
                 say(piece.text)
         sys.stdout.flush()
 
-    def _tell(self, message: MessageAnswer) -> None:
+    def _print_outcome(self, message: MessageAnswer) -> None:
         is_answered = message.fate == "answered"
         if not is_answered:
             self._code = 1

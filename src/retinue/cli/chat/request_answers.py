@@ -1,4 +1,4 @@
-"""Deciding within a conversation: y or n for permissions and approvals, forms field by field."""
+"""Answers requests within a chat: y or n for permissions and approvals, forms field by field."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -11,40 +11,40 @@ from retinue.events import RequestView
 
 _YES = frozenset({"y", "yes", "allow"})
 _NO = frozenset({"n", "no", "deny"})
-_HOW = "y allows it, n denies it (words after n are told to the agent); anything else is a message."
-_HOW_FORM = "Answer field by field; an empty answer is “-”. /deny declines, /later leaves it open."
+_HOW = "Type y to allow or n to deny; text after n goes to the agent. Anything else is a message."
+_HOW_FORM = "Answer field by field; type - to leave one empty. /deny declines, /later postpones."
 
 
 def how_to_decide(request: RequestView) -> list[str]:
-    """What may be typed now; for a form, also its first field."""
+    """Return instructions for the next line; for a form, also its first field."""
     if request.kind == "question" and request.fields:
         return [_HOW_FORM, field_line(request.fields[0])]
     return [_HOW]
 
 
 def decidable(requests: Iterable[RequestView]) -> list[RequestView]:
-    """Those that a line may decide: values of variables are not for the screen."""
+    """Return requests that a line may answer: all but variables, whose values must not be shown."""
     return [request for request in requests if request.kind != "variables"]
 
 
 @dataclass(slots=True)
 class RequestAnswers:
-    """What was filled in so far of the form that is being answered."""
+    """The partly answered form, and which requests were postponed or decided."""
 
     request_id: str = ""
     values: dict[str, Any] = field(default_factory=dict[str, Any])
     asked: int = 0
-    put_off: set[str] = field(default_factory=set[str])
-    decided: set[str] = field(default_factory=set[str])  # from here, whatever was heard since
+    postponed: set[str] = field(default_factory=set[str])
+    decided: set[str] = field(default_factory=set[str])  # in this chat
 
     def current(self, pending: Sequence[RequestView]) -> RequestView | None:
-        """The request that the next line may be about: the oldest that was not put off."""
-        done = self.put_off | self.decided
+        """Return the request that the next line may answer: the oldest not postponed."""
+        done = self.postponed | self.decided
         waiting = [one for one in pending if one.id not in done]
         return min(waiting, key=lambda one: one.created_at, default=None)
 
     async def take(self, client: Client, request: RequestView, line: str) -> str | None:
-        """Decide by a line; gives what to say, or None when the line is a message."""
+        """Answer the request; return the reply to show, or None if the line is a message."""
         if request.kind == "question":
             return await self._fill_in(client, request, line)
         word, _, rest = line.strip().partition(" ")
@@ -63,8 +63,8 @@ class RequestAnswers:
         note: str = "",
         values: Mapping[str, Any] | None = None,
     ) -> str:
-        """Decide it, and give what became of it."""
-        self.decided.add(request.id)  # before: the news of it may come first
+        """Send the decision and return its outcome."""
+        self.decided.add(request.id)  # first: its event may arrive before the response
         verdict = "allow" if is_allowed else "deny"
         try:
             settled = await client.decide(request.id, verdict, note=note, values=values)
@@ -88,4 +88,4 @@ class RequestAnswers:
         except RetinueError as error:
             if error.code != UsageError.code:
                 raise
-            return f"{error.message}\nOnce more: {field_line(request.fields[0])}"
+            return f"{error.message}\nTry again: {field_line(request.fields[0])}"

@@ -1,4 +1,4 @@
-"""Completes slash commands, definitions, conversations and the paths of files."""
+"""Tab completion for slash commands, definitions, conversations and file paths."""
 
 from collections.abc import Iterable
 
@@ -12,7 +12,7 @@ _SHORT_ID = 8
 
 
 class ChatCompleter(Completer):
-    """Offers what can stand where the cursor is; plain text is left alone."""
+    """Completes slash commands and their arguments; plain text is left alone."""
 
     def __init__(self, session: ChatSession) -> None:
         self._session = session

@@ -1,4 +1,4 @@
-"""The conversation in a terminal: answers stream above a prompt that stays open."""
+"""Chat in a terminal: answers stream above a prompt that stays open."""
 
 import asyncio
 import os
@@ -44,7 +44,7 @@ _ROWS_BELOW = 6  # the prompt, the toolbar and some room to type
 
 
 class TerminalChat:
-    """One person at one terminal."""
+    """An interactive chat in one terminal."""
 
     def __init__(self, session: ChatSession, project: Path) -> None:
         self._session = session
@@ -55,7 +55,7 @@ class TerminalChat:
         self._pressed_at = float("-inf")
         self._is_stopping = False
         self._is_going_on = False
-        self._begun = ""  # what was typed when the conversation changed
+        self._begun = ""  # text typed when the conversation changed
         self._tasks: set[asyncio.Task[None]] = set()
         self._prompt: PromptSession[str] = PromptSession(
             message=self._message,
@@ -71,7 +71,7 @@ class TerminalChat:
         )
 
     async def run(self) -> int:
-        """Talk until the person leaves."""
+        """Chat until the user leaves."""
         with patch_stdout(raw=True):
             self._screen = Console(
                 file=sys.stdout, force_terminal=True, highlight=False, emoji=False, markup=False
@@ -85,7 +85,7 @@ class TerminalChat:
         return 0
 
     async def _converse(self) -> bool:
-        """Hold one conversation; true when another one follows it."""
+        """Run one conversation; return true when another follows."""
         self._transcript = Transcript(decided=self._session.answers.decided)
         self._is_going_on = False
         await self._introduce()
@@ -122,12 +122,11 @@ class TerminalChat:
         title = f"{agent.definition}{model}{name} · {agent.id[:8]}"
         self._print([Piece(kind="rule", text=title)])
         if agent.last_user_activity_at is None:
-            self._print(
-                [Piece(kind="notice", text="A new conversation. /help lists the commands.")]
-            )
+            text = "New conversation. Type /help for a list of commands."
+            self._print([Piece(kind="notice", text=text)])
 
     async def _follow(self) -> None:
-        """Print what happens, from the last exchange on."""
+        """Print new pieces, beginning with the last exchange."""
         try:
             async for pieces in follow(
                 self._session.client, self._session.agent.id, self._transcript
@@ -142,12 +141,11 @@ class TerminalChat:
             self._leave()
             return
         if self._transcript.is_deleted:
-            self._print(
-                [Piece(kind="problem", text="This conversation was deleted. /new begins one.")]
-            )
+            text = "This conversation was deleted. Type /new to start another."
+            self._print([Piece(kind="problem", text=text)])
 
     def _ask(self) -> None:
-        """Say how to decide, when something new waits for it."""
+        """Print how to answer when a new request is pending."""
         session = self._session
         before = session.asked
         session.asking = decidable(self._transcript.requests.values())
@@ -156,7 +154,7 @@ class TerminalChat:
             self._print([Piece(kind="notice", text="\n".join(how_to_decide(request)))])
 
     def _go_on(self) -> None:
-        """Leave for the agent that the person was sent on to, once this one has said its last."""
+        """Continue with the agent that the user was switched to, once this one has finished."""
         transcript = self._transcript
         if transcript.switched_to and not transcript.is_busy and not self._is_going_on:
             self._is_going_on = self._prompt.app.is_running
@@ -166,7 +164,7 @@ class TerminalChat:
     def _print(self, pieces: list[Piece]) -> None:
         if not pieces:
             return
-        # In one write: each one makes the prompt disappear and come back.
+        # One write, since each write redraws the prompt.
         sys.stdout.write(drawn(self._screen, pieces))
         sys.stdout.flush()
 
@@ -189,8 +187,8 @@ class TerminalChat:
             return self._hint
         attached = ", ".join(file.name for file in self._session.attachments)
         if attached:
-            return f"with the next message: {attached}"
-        return "Ctrl-C stops the answer" if self._transcript.is_busy else "/help · Ctrl-D leaves"
+            return f"attached: {attached}"
+        return "Ctrl-C to stop" if self._transcript.is_busy else "/help · Ctrl-D to leave"
 
     def _bindings(self) -> KeyBindings:
         bindings = KeyBindings()
@@ -217,7 +215,7 @@ class TerminalChat:
         return bindings
 
     def _interrupted(self, event: KeyPressEvent) -> None:
-        """Stop the answer; without one clear the line; twice with nothing to do, leave."""
+        """Stop the answer, else clear the line, else leave if pressed twice."""
         if self._transcript.is_busy and not self._is_stopping:
             self._is_stopping = True
             self._hint = "stopping…"
@@ -231,7 +229,7 @@ class TerminalChat:
             event.app.exit(exception=KeyboardInterrupt())
             return
         self._pressed_at = now
-        self._hint = "Ctrl-C again leaves"
+        self._hint = "Press Ctrl-C again to leave"
 
     async def _stop(self) -> None:
         try:
@@ -242,7 +240,7 @@ class TerminalChat:
         self._redraw()
 
     async def _tick(self) -> None:
-        """Keep the spinner turning, and only while something is under way."""
+        """Animate the spinner while the agent is busy."""
         while True:
             await asyncio.sleep(_TICK_SECONDS)
             if self._hint and self._clock.monotonic() - self._pressed_at > _AGAIN_SECONDS:
@@ -266,7 +264,7 @@ class TerminalChat:
 
 
 def _history_file(project: Path) -> Path:
-    """What was typed, readable by its owner alone."""
+    """Return the input history file, readable only by its owner."""
     file = data_directory(project) / "chat_history"
     file.touch(mode=0o600)
     return file

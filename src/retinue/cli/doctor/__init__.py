@@ -1,1 +1,1 @@
-"""`retinue doctor`: checks what can be wrong, and says what to do about it."""
+"""`retinue doctor`: checks the project and suggests fixes."""

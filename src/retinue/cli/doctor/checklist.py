@@ -1,6 +1,6 @@
-"""`retinue doctor`: runs all checks in order and prints what they found.
+"""`retinue doctor`: runs all checks in order and prints their findings.
 
-A check that cannot run says why, and the others go on.
+A check that cannot run reports why, and the others continue.
 """
 
 import asyncio
@@ -27,10 +27,10 @@ from retinue.settings.secrets import Template
 def doctor(
     common: Common,
     online: Annotated[
-        bool, typer.Option("--online", help="Really call each model; costs a few tokens.")
+        bool, typer.Option("--online", help="Call each model; costs a few tokens.")
     ] = False,
 ) -> int:
-    """Check settings, secrets, models, tools, disk and store; exits 1 when something fails."""
+    """Check settings, secrets, models, tools, disk and store; exits 1 if a check fails."""
     from retinue.cli.logs import keep_quiet
 
     keep_quiet()
@@ -59,18 +59,18 @@ def _print(findings: list[Finding], failed: int) -> None:
     if failed:
         say(f"{plural(failed, 'failure')}, {plural(warned, 'warning')}.")
     else:
-        say(f"All well, {plural(warned, 'warning')}." if warned else "All well.")
+        say(f"No failures, {plural(warned, 'warning')}." if warned else "All checks passed.")
 
 
 async def examine(project: Path, *, is_online: bool) -> list[Finding]:
-    """Look at everything."""
+    """Run all checks."""
     require_project(project)
     env = environment()
     try:
         settings = load_settings(project, env)
     except RetinueError as error:
         lines = error.message.splitlines()
-        return [fail("settings", line, "correct it, then run doctor again") for line in lines]
+        return [fail("settings", line, "fix it, then run doctor again") for line in lines]
     found = [
         *_settings(settings),
         *_secrets(settings, env),
@@ -89,14 +89,12 @@ def _settings(settings: Settings) -> list[Finding]:
         return [warn("settings", warning) for warning in settings.warnings]
     file = settings.project_dir / "retinue.toml"
     if not file.exists():
-        return [
-            ok("settings", "defaults, since there is no retinue.toml (`retinue init` writes one)")
-        ]
-    return [ok("settings", f"{file} has no mistakes")]
+        return [ok("settings", "no retinue.toml: using defaults (`retinue init` creates one)")]
+    return [ok("settings", f"{file} is valid")]
 
 
 def _secrets(settings: Settings, env: Mapping[str, str]) -> list[Finding]:
-    """Tell which references are set; never what they are set to."""
+    """Report which references are set, never their values."""
     found: list[Finding] = []
     folder = settings.data_dir / "secrets"
     for name in sorted(set(_references(settings.model_dump(mode="python")))):
@@ -123,25 +121,25 @@ def _references(value: object) -> list[str]:
 def _server(project: Path) -> list[Finding]:
     server = find_server(project)
     if server is None:
-        return [ok("server", "not running (`retinue serve` starts it)")]
+        return [ok("server", "not running (start it with `retinue serve`)")]
     return [ok("server", f"running at {server.url}, process {server.pid}")]
 
 
 async def _opened(project: Path, settings: Settings, *, is_online: bool) -> list[Finding]:
-    """Look at what only the holder of the store can tell."""
+    """Run the checks that need the store."""
     try:
         async with connected(project, needs_engine=False) as client:
-            of_models = await models(settings, client, is_online=is_online)
+            model_findings = await models(settings, client, is_online=is_online)
             return [
                 *await store(client),
                 *await mirror(client, settings.data_dir),
                 *await variables(client),
-                *await definitions(client, told={finding.text for finding in of_models}),
-                *of_models,
+                *await definitions(client, reported={finding.text for finding in model_findings}),
+                *model_findings,
                 *await packages(settings, client),
             ]
     except StoreDamagedError as error:
-        advice = "`retinue serve --rebuild` sets it aside and rebuilds it from the agents' folders"
+        advice = "rebuild it from the agents' folders with `retinue serve --rebuild`"
         return [fail("store", error.message, advice)]
     except RetinueError as error:
         return [fail("store", error.message)]

@@ -1,4 +1,4 @@
-"""What a check found."""
+"""The result of a check."""
 
 from typing import Literal
 
@@ -8,7 +8,7 @@ State = Literal["ok", "warn", "fail"]
 
 
 class Finding(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """One thing that was looked at; `advice` says what to do when it is not well."""
+    """The result of one check; `advice` says how to fix a problem."""
 
     check: str
     state: State

@@ -1,4 +1,4 @@
-"""The models that the project names: whether they could be called, and whether they answer."""
+"""Checks of the models that the project uses."""
 
 import asyncio
 
@@ -13,34 +13,34 @@ from retinue.models.port import Model, ModelRequest, Models
 from retinue.server.wire import ProblemEntry
 from retinue.settings import Settings
 
-_PATIENCE_SECONDS = 30.0
+_TIMEOUT_SECONDS = 30.0
 
 
 async def models(settings: Settings, client: Client, *, is_online: bool) -> list[Finding]:
-    """Resolve each model, and call it when that was asked for."""
+    """Resolve each model; with `is_online`, also call it."""
     named = await asyncio.to_thread(named_models, settings)
     if client.app is None:
         problems = (await client.definitions()).problems
-        return [_told(name, users, problems) for name, users in named.items()]
+        return [_reported(name, users, problems) for name, users in named.items()]
     known = client.app.models
     return [await _model(known, name, users, is_online=is_online) for name, users in named.items()]
 
 
-def _told(name: str, users: list[str], problems: list[ProblemEntry]) -> Finding:
-    """Take the running server's word: it has the keys."""
+def _reported(name: str, users: list[str], problems: list[ProblemEntry]) -> Finding:
+    """Return what the running server, which has the keys, reports."""
     begin = f"model {name!r}: "
     message = next((one.message for one in problems if one.message.startswith(begin)), None)
     if message is not None:
         return fail("models", message)
-    return ok("models", f"{_used_by(name, users)}: the running server can use it")
+    return ok("models", f"{_used_by(name, users)} is available")
 
 
 def _used_by(name: str, users: list[str]) -> str:
-    return f"{name} (named by {', '.join(users)})"
+    return f"{name} (used by {', '.join(users)})"
 
 
 def named_models(settings: Settings) -> dict[str, list[str]]:
-    """Which models are named, and by whom."""
+    """Return the models that the project names, each with its users."""
     named: dict[str, list[str]] = {settings.model: ["retinue.toml"]}
     catalog = Catalog(settings.project_dir, SystemClock())
     for definition in catalog.definitions():
@@ -61,17 +61,17 @@ async def _model(known: Models, name: str, users: list[str], *, is_online: bool)
     try:
         model = await known.get(name)
         if is_online:
-            await asyncio.wait_for(_call(model), _PATIENCE_SECONDS)
-            return ok("models", f"{by} answers")
+            await asyncio.wait_for(_call(model), _TIMEOUT_SECONDS)
+            return ok("models", f"{by} responds")
     except TimeoutError:
-        return fail("models", f"{by} did not answer within {_PATIENCE_SECONDS:.0f} s")
+        return fail("models", f"{by} did not respond within {_TIMEOUT_SECONDS:.0f} s")
     except RetinueError as error:
         return fail("models", error.message)
-    return ok("models", f"{by} can be used")
+    return ok("models", f"{by} is available")
 
 
 async def _call(model: Model) -> None:
-    """Ask for as little as possible; the first sign of an answer is enough."""
+    """Make a minimal call and stop at the first chunk of the answer."""
     request = ModelRequest(
         system="Answer with one word.",
         messages=[UserMessage(content=[TextContent(text="Say: ok")])],

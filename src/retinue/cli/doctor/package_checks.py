@@ -1,4 +1,4 @@
-"""Packages: whether the project brings what each of them says it needs."""
+"""Checks that the project provides what its packages need."""
 
 import asyncio
 import re
@@ -20,7 +20,7 @@ _DISTRIBUTION = re.compile(r"[A-Za-z0-9._-]+")
 
 
 async def packages(settings: Settings, client: Client) -> list[Finding]:
-    """Look at models, tools, variables and distributions that packages do not bring along."""
+    """Check the models, tools, variables and Python packages that packages need."""
     shelf = await asyncio.to_thread(
         lambda: PackageCatalog(settings.project_dir, installed_packages())
     )
@@ -32,30 +32,30 @@ async def packages(settings: Settings, client: Client) -> list[Finding]:
     )
     values = {one.name for one in await client.variables(None)} | set(settings.env)
     models = None if client.app is None else client.app.models
-    told: list[Finding] = []
+    findings: list[Finding] = []
     for package in found:
         needs = await _needs(package, models, values | _own(package, catalog))
-        needs += _unserved(package, settings)
-        told += needs or [ok("packages", f"{_named(package)} has what it needs")]
-    return told
+        needs += _missing_mcp_tools(package, settings)
+        findings += needs or [ok("packages", f"{_named(package)} has everything it needs")]
+    return findings
 
 
 def _named(package: Package) -> str:
     return f"{package.name} {package.manifest.version}"
 
 
-def _unserved(package: Package, settings: Settings) -> Iterator[Finding]:
-    """Tools of MCP servers that are not configured; what a server has is known when it runs."""
+def _missing_mcp_tools(package: Package, settings: Settings) -> Iterator[Finding]:
+    """Report tools whose MCP server is not configured; a server's own tools are not checked."""
     servers = tuple(f"{MCP_PREFIX}{name}_" for name, one in settings.mcp.items() if one.enabled)
     missing = [tool for tool in package.manifest.needs.tools if not tool.startswith(servers)]
     if missing:
         text = f"{_named(package)} needs tools of MCP servers that are not configured"
-        advice = "write [mcp.<server>] into retinue.toml; its tools are mcp_<server>_<tool>"
+        advice = "add [mcp.<server>] to retinue.toml; its tools are mcp_<server>_<tool>"
         yield fail("packages", f"{text}: {', '.join(missing)}", advice)
 
 
 def _own(package: Package, catalog: Catalog) -> set[str]:
-    """Variables that its files give values to, and those that only switch entries on."""
+    """Return the variables that the package sets itself or only uses to enable entries."""
     found: set[str] = set()
     for definition in catalog.everything():
         if definition.home is not None and definition.home.package == package.name:
@@ -70,12 +70,12 @@ async def _needs(package: Package, models: Models | None, values: set[str]) -> l
     found: list[Finding] = []
     missing = [variable for variable in needs.variables if variable not in values]
     if missing:
-        text = f"{name} uses variables that have no value: {', '.join(missing)}"
-        advice = f"`retinue env set {missing[0]}`, unless each agent is given its own"
+        text = f"{name} uses variables without a value: {', '.join(missing)}"
+        advice = f"run `retinue env set {missing[0]}`, or set it for each agent"
         found.append(warn("packages", text, advice))
     absent = list(_absent(needs.python))
     if absent:
-        text = f"{name} needs distributions that are not installed: {', '.join(absent)}"
+        text = f"{name} needs Python packages that are not installed: {', '.join(absent)}"
         found.append(fail("packages", text, f"pip install {' '.join(absent)}"))
     if models is not None:
         found += [finding async for finding in _unknown(name, needs.models, models)]

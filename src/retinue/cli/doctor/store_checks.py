@@ -1,4 +1,4 @@
-"""What is stored: the store's own account, the folders beside it, and the project's files."""
+"""Checks of the store, the agents' folders, variables and definitions."""
 
 from collections.abc import Collection
 from pathlib import Path
@@ -20,7 +20,7 @@ _SHOWN = 5
 
 
 async def store(client: Client) -> list[Finding]:
-    """Let the store tell how it is."""
+    """Check the store's health."""
     try:
         facts = (await client.health()).store
     except StoreError as error:
@@ -28,31 +28,29 @@ async def store(client: Client) -> list[Finding]:
     if facts.problems:
         advice = "stop the server and run `retinue serve --rebuild`"
         return [fail("store", problem, advice) for problem in facts.problems]
-    open_items = f", {plural(facts.items_open, 'message')} under way" if facts.items_open else ""
+    open_items = f", {plural(facts.items_open, 'message')} in progress" if facts.items_open else ""
     return [
         ok(
             "store",
-            f"can be read and written: {plural(facts.agents or 0, 'agent')}, "
+            f"healthy: {plural(facts.agents or 0, 'agent')}, "
             f"{size(facts.bytes or 0)}{open_items} ({facts.kind}, schema {facts.schema})",
         )
     ]
 
 
-async def definitions(client: Client, *, told: Collection[str] = ()) -> list[Finding]:
-    """See what does not load, but for what another check tells."""
+async def definitions(client: Client, *, reported: Collection[str] = ()) -> list[Finding]:
+    """Report files that fail to load, except problems that were already `reported`."""
     found = await client.definitions()
     problems = [
         (fail if problem.severity == "error" else warn)("definitions", problem_text(problem))
         for problem in found.problems
-        if problem.message not in told
+        if problem.message not in reported
     ]
-    return problems or [
-        ok("definitions", f"all load: {plural(len(found.definitions), 'definition')}")
-    ]
+    return problems or [ok("definitions", f"{plural(len(found.definitions), 'definition')} loaded")]
 
 
 async def variables(client: Client) -> list[Finding]:
-    """Find values that nobody can read any more: of the account, and of agents lately active."""
+    """Report values that cannot be decrypted, of the account and of recently active agents."""
     agents = (await client.agents(limit=_PAGE)).agents
     places: list[tuple[str, str | None]] = [("your account", None)]
     places += [(f"agent {agent.id}", agent.id) for agent in agents]
@@ -61,16 +59,16 @@ async def variables(client: Client) -> list[Finding]:
     for place, agent_id in places:
         for one in await client.variables(agent_id):
             if agent_id is not None and one.scope != "thread":
-                continue  # the account is looked at by itself, and files are not encrypted
+                continue  # the account is checked separately, and files are not encrypted
             if one.problem:
                 found.append(fail("variables", f"{place}: {one.problem}"))
             elif one.scope is not None:
                 read += 1
-    return found or ([ok("variables", f"{plural(read, 'value')} can be read")] if read else [])
+    return found or ([ok("variables", f"{plural(read, 'value')} readable")] if read else [])
 
 
 async def mirror(client: Client, data: Path) -> list[Finding]:
-    """Compare the folders with the store, as far as they would be needed to rebuild it."""
+    """Check that the folders are complete enough to rebuild the store."""
     await client.settle_folders()
     compared = 0
     behind: list[str] = []
@@ -85,9 +83,9 @@ async def mirror(client: Client, data: Path) -> list[Finding]:
         if cursor is None:
             break
     if not behind:
-        return [ok("folders", f"the plain copies of {plural(compared, 'agent')} are up to date")]
+        return [ok("folders", f"up to date: {plural(compared, 'agent')}")]
     names = ", ".join(behind[:_SHOWN]) + (" …" if len(behind) > _SHOWN else "")
-    advice = "start `retinue serve`: it brings them up to date"
+    advice = "run `retinue serve` to bring them up to date"
     return [warn("folders", f"{plural(len(behind), 'folder')} behind the store: {names}", advice)]
 
 
@@ -99,7 +97,7 @@ async def _is_mirrored(client: Client, agent: AgentView, folder: Path) -> bool:
 
 
 def last_seq(file: Path) -> int:
-    """The number of the last whole record of a history file."""
+    """Return the number of the last complete record in a history file."""
     try:
         with file.open("rb") as stream:
             stream.seek(0, 2)
