@@ -18,7 +18,7 @@ class Clock(Protocol):
 
     def monotonic(self) -> float: ...
 
-    async def sleep(self, seconds: float) -> None: ...
+    async def sleep(self, seconds: float, /) -> None: ...
 
 
 class SystemClock:
@@ -27,8 +27,7 @@ class SystemClock:
     now = staticmethod(partial(datetime.now, UTC))
     monotonic = staticmethod(time.monotonic)
 
-    async def sleep(self, seconds: float) -> None:
-        await asyncio.sleep(seconds)
+    sleep = staticmethod(asyncio.sleep)
 
 
 _EPOCH = datetime.fromtimestamp(0, UTC)

@@ -21,7 +21,7 @@ from retinue.agents.command import (
     runs_beside_work,
 )
 from retinue.agents.descriptor import Descriptor, HeartbeatDescriptor, UserDescriptor
-from retinue.agents.inbox import Item, Sender, is_final
+from retinue.agents.inbox import FINAL, Item, Sender
 from retinue.engine import wiring
 from retinue.engine.addressing import Addressing
 from retinue.engine.agent.agent_cache import AgentCache
@@ -384,7 +384,7 @@ class Engine:
             for item in change.items:
                 if item.fate == "queued":
                     self._admitted(change, item)
-                elif is_final(item.fate):
+                elif item.fate in FINAL:
                     self._outcomes.ended(change, item)
             live = self._live.get(change.agent_id)
             if live is not None and change.agent is not None:
@@ -392,9 +392,12 @@ class Engine:
             if change.is_deleted:
                 self._live.pop(change.agent_id, None)
                 self._outcomes.forgotten(change.agent_id)
-        self.requests.follow(changes)
-        self._directory.follow(changes)
-        self._artifact_index.follow(changes)
+            if change.requests:
+                self.requests.look_again()
+            if change.artifacts:
+                self._artifact_index.follow(change)
+            if change.is_deleted or (change.agent is not None and change.agent.kind == "permanent"):
+                self._directory.follow(change)
         self._feed.publish(changes)
 
     def _admitted(self, change: StoredChange, item: Item) -> None:

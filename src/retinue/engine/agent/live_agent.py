@@ -11,7 +11,7 @@ from msgspec import Struct, structs
 from retinue.agents.command import StopCommand, interrupts
 from retinue.agents.context import Context
 from retinue.agents.history import History
-from retinue.agents.inbox import Item, is_final
+from retinue.agents.inbox import FINAL, Item
 from retinue.agents.state import AgentState, Lifecycle
 from retinue.engine.agent.state_effects import with_effects
 from retinue.ids import AgentId, ItemId, OwnerId
@@ -221,7 +221,7 @@ class LiveAgent:
                     self.running[item.id] = item
             self.waiting = [item for item in self.waiting if item.id not in changed]
         for change in changes:
-            if is_final(change.fate):
+            if change.fate in FINAL:
                 self.running.pop(change.item_id, None)
 
     def turn_items(self) -> Sequence[ItemId]:

@@ -73,10 +73,11 @@ class SubscriberSet:
         for reader in self.readers:
             reader.offer(thing)
 
-    def show(self, event: LiveEvent) -> None:
+    def show(self, events: Sequence[LiveEvent]) -> None:
         for reader in self.readers:
             if reader.is_live:
-                reader.offer(event)
+                for event in events:
+                    reader.offer(event)
 
 
 class Subscribers:
@@ -191,12 +192,12 @@ class Feed:
             if change.agent is not None:
                 self._audiences.follow(change.agent)
 
-    def live(self, owner: OwnerId, agent_id: AgentId, event: LiveEvent) -> None:
-        """Show live output to whoever watches the agent, or one that waits for it."""
+    def live(self, owner: OwnerId, agent_id: AgentId, *events: LiveEvent) -> None:
+        """Show live output to those who watch the agent, or one that waits for it."""
         for audience in self._audiences.watching(owner, agent_id):
-            audience.show(event)
+            audience.show(events)
         for audience in self._audiences.beside(owner, agent_id):
-            audience.show(event)
+            audience.show(events)
 
     def streams(self, response: Streamed) -> None:
         """Keep the response at hand for readers that come while it is being streamed."""
@@ -281,7 +282,7 @@ class Feed:
                 return
             if not isinstance(thing, Change):
                 yield thing
-            elif cursor_of(thing.cursor) > seen:
+            else:
                 for event in events_of(thing, self._is_in_memory):
                     if event.cursor > seen:
                         yield event

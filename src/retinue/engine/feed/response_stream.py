@@ -26,6 +26,7 @@ class ResponseStream:
         self._model = model
         self._side = live.state.turn.side if is_dual and live.state.turn else ""
         self._is_shown = False
+        self._is_announced = False  # watchers know that the step started
         self._step_id = ""
         self._seen: list[ModelEvent] = []
         self._held: list[ModelEvent] = []  # what watchers have not been told yet
@@ -38,8 +39,7 @@ class ResponseStream:
         if not self._is_shown:
             self._is_shown = True
             self._feed.streams(self)
-            if is_heard:
-                self._tell(self._started())
+            self._is_announced = not is_heard  # later watchers get it with `so_far`
         self._seen.append(event)
         if is_heard:
             self._held.append(event)
@@ -50,8 +50,12 @@ class ResponseStream:
         """Tell watchers what was held back for the next moment."""
         if self._held:
             held, self._held = self._held, []
-            for part, told in _together(held).items():
-                self._tell(self._event(part, told))
+            parts = [self._event(part, told) for part, told in _together(held).items()]
+            if self._is_announced:
+                self._tell(*parts)
+            else:
+                self._is_announced = True
+                self._tell(self._started(), *parts)
 
     def so_far(self) -> Sequence[LiveEvent]:
         """The step and one delta for each part, with all of its text."""
@@ -123,8 +127,8 @@ class ResponseStream:
             name=name,
         )
 
-    def _tell(self, event: StepEvent | DeltaEvent) -> None:
-        self._feed.live(self.owner, self.agent_id, event)
+    def _tell(self, *events: StepEvent | DeltaEvent) -> None:
+        self._feed.live(self.owner, self.agent_id, *events)
 
 
 def _together(events: Sequence[ModelEvent]) -> dict[int, _Told]:

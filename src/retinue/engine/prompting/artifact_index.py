@@ -34,18 +34,15 @@ class ArtifactIndex:
         self._shelves: dict[OwnerId, _Shelf] = {}
         self.revision = 0
 
-    def follow(self, changes: Sequence[Change]) -> None:
-        """Note what has to be looked up again."""
+    def follow(self, change: Change) -> None:
+        """Note which artifacts have to be read again."""
         if not self._shelves:
             return
-        for change in changes:
-            if not change.artifacts:
-                continue
-            self.revision += 1
-            shelf = self._shelves.get(change.owner)
-            if shelf is not None:
-                news = change.artifacts
-                shelf.stale.update((one.kind, one.id) for one in news if one.kind in _KINDS)
+        self.revision += 1
+        shelf = self._shelves.get(change.owner)
+        if shelf is not None:
+            news = change.artifacts
+            shelf.stale.update((one.kind, one.id) for one in news if one.kind in _KINDS)
 
     async def listed(
         self, owner: OwnerId, types: Collection[str], *, limit: int

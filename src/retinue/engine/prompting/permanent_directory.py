@@ -67,13 +67,11 @@ class PermanentDirectory:
         if before == self.changes:  # else it may be old already, and is read again next time
             self._listed[owner] = found
 
-    def follow(self, changes: Sequence[Change]) -> None:
-        """Forget what a change made untrue."""
-        for change in changes:
-            is_ours = change.agent is not None and change.agent.kind == "permanent"
-            if is_ours or (change.is_deleted and self._lists(change.owner, change.agent_id)):
-                self.changes += 1
-                self._listed.pop(change.owner, None)
+    def follow(self, change: Change) -> None:
+        """Drop the owner's list after a change to a permanent agent or a deletion."""
+        if not change.is_deleted or self._lists(change.owner, change.agent_id):
+            self.changes += 1
+            self._listed.pop(change.owner, None)
 
     def _lists(self, owner: OwnerId, agent_id: AgentId) -> bool:
         return any(one.id == agent_id for one in self._listed.get(owner, ()))

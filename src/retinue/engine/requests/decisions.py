@@ -3,7 +3,7 @@
 import asyncio
 import json
 import logging
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any, Literal
 
 from retinue.agents.deferral import endpoint_of
@@ -17,7 +17,7 @@ from retinue.errors import ConflictError, NotFoundError, StoreError, UsageError
 from retinue.failpoints import reach
 from retinue.ids import OwnerId, RequestId, new_item_id
 from retinue.repeated_log import RepeatedLog
-from retinue.stores.port import Change, Store
+from retinue.stores.port import Store
 from retinue.stores.request_port import Decision, Notice
 from retinue.text import clean_text
 
@@ -59,12 +59,9 @@ class Requests:
             self._task.cancel()
             await asyncio.gather(self._task, return_exceptions=True)
 
-    def follow(self, changes: Sequence[Change]) -> None:
-        """Look again when the next one expires, if that may have changed."""
-        for change in changes:
-            if change.requests:
-                self._news.set()
-                return
+    def look_again(self) -> None:
+        """Find out again when the next request expires."""
+        self._news.set()
 
     async def decide(
         self,
