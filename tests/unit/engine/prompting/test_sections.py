@@ -37,8 +37,8 @@ Available tools:
 - agents_message: Ask another agent to do something, in a session of its own with its own tools.
 - lists_get: Read a list.
 - notes_read: Read a note.
-- panels_list: List the panels that are open in the person's window, and which one is selected.
-- panels_selected: Tell which panel of the person's window is selected.
+- panels_list: List the panels open in the user's window, and which one is selected.
+- panels_selected: Get the selected panel of the user's window.
 
 Available CLI skills:
 Each is a folder. Read its SKILL.md, with skills_read or the shell, before you use it for the \
