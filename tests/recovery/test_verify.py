@@ -32,8 +32,8 @@ def workers() -> Iterator[Workers]:
 def commit_names() -> set[str]:
     """Give the names under which the engine commits, from its source."""
     root = Path(retinue.__file__).parent / "engine"
-    named = re.compile(r'(?:commit\(warm, draft, |^ +name = )"(\w+)"', re.MULTILINE)
-    return {name for file in root.glob("*.py") for name in named.findall(file.read_text())}
+    named = re.compile(r'(?:commit(?:_now)?\(live, draft, |^ +name = )"(\w+)"', re.MULTILINE)
+    return {name for file in root.rglob("*.py") for name in named.findall(file.read_text())}
 
 
 def test_a_sample_of_all_kill_points_breaks_no_promise() -> None:
@@ -75,6 +75,18 @@ KILLS = {
         "patch:after:1",
         "delete:written:1",
         "mirror:written:1",
+    ),
+    "commands": (
+        "stop:before:1",
+        "reset:before:1",
+        "reset:after:2",
+        "summary:before:1",
+        "patch:before:1",
+        "switch:before:1",
+        "end:before:1",
+        "end:after:1",
+        "delete:before:1",
+        "provide:before:1",
     ),
     "tools": ("response:after:3", "tool:before:3", "tool:after:4", "result:after:4"),
     "people": ("decide:before:1", "request:written:1", "putoff:after:1", "slot:written:1"),

@@ -81,8 +81,8 @@ class ProvideCommand(_Command, frozen=True, kw_only=True, tag="provide"):
     """Start a subagent that waits for its variables."""
 
     request_id: RequestId
-    env: Mapping[str, str]  # encrypted for the child
-    by: str  # who provided them, for the audit log
+    env: Mapping[str, str] = {}  # encrypted for the child; removed when the command has ended
+    by: str = ""  # who provided them, for the audit log
 
 
 Command = (

@@ -9,6 +9,9 @@ import pytest
 from retinue.cli.channel import Channel
 from retinue.cli.client import Client
 from retinue.cli.doctor.store_checks import store
+from retinue.engine.feed.agent_views import events_of
+from retinue.events import ItemEvent
+from retinue.ids import LOCAL_OWNER, AgentId
 from retinue.testing.fake_clock import FakeClock
 from retinue.testing.kit import PATIENCE_SECONDS
 from tests.acceptance.http.support import TOKEN, Door, opened
@@ -178,6 +181,43 @@ async def test_a_reset_begins_the_context_anew_and_keeps_the_history(door: Door)
     assert answer.json() == {"applied": True}
     kinds = [record["kind"] for record in (await door.history(agent))["records"]]
     assert kinds == ["start", "user", "assistant", "reset"]
+
+
+async def test_the_same_key_gives_the_first_command_again(door: Door) -> None:
+    agent = await door.new_agent()
+    path = f"/api/agents/{agent}"
+    for text in ("hello", "hello again"):
+        await door.talk(agent, text)
+        answer = await door.client.post(f"{path}/reset", params={"key": f"reset {agent}"})
+        assert answer.json() == {"applied": True}
+    kinds = [record["kind"] for record in (await door.history(agent))["records"]]
+    assert kinds.count("reset") == 1
+    clash = await door.client.post(f"{path}/compact", params={"key": f"reset {agent}"})
+    assert (clash.status_code, clash.json()["error"]["code"]) == (409, "conflict")
+    renamed = await door.client.patch(path, params={"key": "x" * 257}, json={"name": "Trip"})
+    assert renamed.status_code == 400
+
+
+async def test_commands_are_no_messages_and_no_events(door: Door) -> None:
+    agent = await door.new_agent()
+    after = await door.engine.store.cursor()
+    await door.client.patch(f"/api/agents/{agent}", json={"name": "Trip"})
+    await door.client.post(f"/api/agents/{agent}/reset")
+    changes = await door.engine.store.changes(
+        LOCAL_OWNER, after=after, agent_id=AgentId(agent), limit=99
+    )
+    assert changes
+    items = {item.id: item for change in changes for item in change.items}
+    assert {item.body.text for item in items.values()} == {"patch", "reset"}
+    shown = [event for change in changes for event in events_of(change, bool)]
+    assert not any(isinstance(event, ItemEvent) for event in shown)
+    listed = await door.client.get(f"/api/agents/{agent}/messages")
+    assert listed.json() == {"items": []}
+    found = [(await door.client.get(f"/api/messages/{item}")).json() for item in items]
+    assert [(one["kind"], one["text"], one["fate"]) for one in found] == [
+        ("command", "patch", "answered"),
+        ("command", "reset", "answered"),
+    ]
 
 
 async def test_compacting_nothing_says_so(door: Door) -> None:

@@ -2,9 +2,15 @@ import asyncio
 
 import pytest
 
-from retinue.agents.command import AgentPatch
+from retinue.agents.command import (
+    AgentPatch,
+)
 from retinue.agents.inbox import Sender
-from retinue.errors import BusyError, NotFoundError, RateLimitedError
+from retinue.errors import (
+    BusyError,
+    NotFoundError,
+    RateLimitedError,
+)
 from retinue.events import AgentEvent, HelloEvent, StepEvent
 from retinue.ids import OwnerId
 from retinue.model_messages import AssistantMessage, UserMessage

@@ -7,6 +7,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec import structs
 
+from retinue.agents.command import (
+    AgentPatch,
+    Command,
+    CompactCommand,
+    DeleteCommand,
+    PatchCommand,
+    ResetCommand,
+    StopCommand,
+    SwitchCommand,
+    TerminateCommand,
+)
 from retinue.agents.inbox import Item, ItemBody, Sender
 from retinue.agents.state import Turn
 from retinue.engine.agent.limits import Limits
@@ -16,9 +27,11 @@ from retinue.engine.rules.decision import (
     CallModel,
     Compact,
     Drain,
+    EndLate,
     Failed,
     Gather,
     NoteSilent,
+    Obey,
     Pressure,
     Prune,
     Rest,
@@ -45,6 +58,11 @@ def item(seq: int = 1, *, silent: bool = False, connector: str = "", ago: float 
         body=ItemBody(text="hi", sender=Sender(type="user", connector=connector)),
         admitted_at=NOW - timedelta(seconds=ago),
     )
+
+
+def command(seq: int, command: Command) -> Item:
+    body = ItemBody(text="", sender=Sender(type="user"), command=command)
+    return structs.replace(item(seq, silent=True), kind="command", body=body)
 
 
 LOUD, QUIET = item(1), item(2, silent=True)
@@ -264,3 +282,33 @@ def test_a_model_is_never_asked_with_a_call_open_or_a_message_unread(any_view: T
         assert not any_view.open_calls
         assert not any_view.waiting
         assert any_view.turn is not None
+
+
+STOP, COMPACT = command(5, StopCommand()), command(6, CompactCommand())
+ARRIVAL = command(4, SwitchCommand(is_chat=True))
+RETURN = command(7, SwitchCommand(is_return=True))
+RENAME, DELETE = command(8, PatchCommand(patch=AgentPatch())), command(9, DeleteCommand())
+
+
+@pytest.mark.parametrize("turn", [None, TURN])
+def test_commands_come_first_in_the_order_of_the_inbox(turn: Turn | None) -> None:
+    waiting = [LOUD, STOP, COMPACT]
+    assert next_action(view(turn=turn, waiting=waiting)) == Obey(command=STOP)
+    assert next_action(view(turn=turn, waiting=[LOUD, COMPACT])) == Obey(command=COMPACT)
+
+
+def test_an_account_waits_for_open_calls_and_holds_no_other_command_back() -> None:
+    busy = view(turn=TURN, waiting=[ARRIVAL, STOP], open_calls=CALLS)
+    assert next_action(busy) == Obey(command=STOP)
+    assert isinstance(next_action(structs.replace(busy, waiting=[ARRIVAL])), RunTools)
+    assert next_action(structs.replace(busy, waiting=[ARRIVAL, RETURN])) == Obey(command=RETURN)
+    assert next_action(view(turn=TURN, waiting=[ARRIVAL])) == Obey(command=ARRIVAL)
+
+
+def test_an_agent_that_ended_obeys_few_commands_and_ends_the_rest() -> None:
+    late = [LOUD, STOP, command(6, ResetCommand()), command(7, TerminateCommand(reason=""))]
+    assert next_action(view(is_ended=True, waiting=late)) == EndLate(items=late)
+    for still in (RENAME, DELETE):
+        ended = view(is_ended=True, waiting=[*late, still])
+        assert next_action(ended) == Obey(command=still)
+    assert next_action(view(is_ended=True)) == Rest()

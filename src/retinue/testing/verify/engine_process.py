@@ -3,15 +3,17 @@
 import asyncio
 import socket
 from collections.abc import Awaitable, Callable
+from hashlib import blake2b
 from pathlib import Path
 from typing import Any
 
 import msgspec
 
-from retinue.agents.command import AgentPatch
+from retinue.agents.command import AgentPatch, Command
 from retinue.agents.descriptor import UserDescriptor, parent_of
 from retinue.agents.inbox import Sender
 from retinue.assembly import App, Extras, open_app
+from retinue.clock import SystemClock
 from retinue.engine.calls.plugin_calls import Caller
 from retinue.engine.scheduling.schedule_service import NewSchedule
 from retinue.errors import NotFoundError, RetinueError
@@ -20,7 +22,7 @@ from retinue.models.port import ModelRequest
 from retinue.models.scripted import Answer, ScriptedModel
 from retinue.records import encode_record
 from retinue.stores.folders.comparison import compare
-from retinue.stores.port import AgentQuery
+from retinue.stores.port import AgentQuery, Post, command_item
 from retinue.testing.verify.part import Part
 from retinue.testing.verify.trial_world import (
     CONNECTOR,
@@ -147,9 +149,28 @@ class TrialDesk:
         )
         return {
             "fate": outcome.item.fate,
+            "code": outcome.item.code,
             "reply": outcome.reply,
             "awaits": [wait.agent_id for wait in outcome.waits],
         }
+
+    async def _order(self, request: dict[str, Any]) -> object:
+        """Admit a command as the doors do, without waiting for its fate."""
+        wish = dict(request["command"])
+        if wish["type"] == "provide":
+            request_id = wish.pop("request")
+            agent = await self._app.store.agent(OWNER, request["agent"])
+            child = next((d.child for d in agent.state.deferred if d.id == request_id), None)
+            env = self._app.engine.environment.sealed_for(child or agent.id, wish.pop("values"))
+            wish |= {"requestId": request_id, "env": env, "by": "trial"}
+        sender, now = Sender(type="user", id=OWNER), SystemClock().now()
+        command: Command = msgspec.convert(wish, Command)
+        item = command_item(command, sender, now, key=request["key"])
+        # Sealed values differ each time; the wish is the same.
+        digest = blake2b(msgspec.json.encode(request["command"]), digest_size=16).hexdigest()
+        item = msgspec.structs.replace(item, digest=digest)
+        post = Post(to=request["agent"], item=item, owner=OWNER)
+        return (await self._app.store.admit(post)).item.id
 
     async def _reset(self, request: dict[str, Any]) -> object:
         await self._app.engine.reset(OWNER, request["agent"], reason="trial")

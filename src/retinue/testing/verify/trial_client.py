@@ -53,11 +53,21 @@ class Sent:
     may_be_cancelled: bool = False
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ordered:
+    """A command that was stored, and what became of it."""
+
+    name: str
+    fate: str
+    code: str = ""
+
+
 @dataclass(slots=True, kw_only=True)
 class Log:
     """What the engine acknowledged, and how often it died."""
 
     sent: list[Sent] = field(default_factory=list[Sent])
+    ordered: list[Ordered] = field(default_factory=list[Ordered])
     resets: list[str] = field(default_factory=list[str])  # agents
     names: dict[str, str] = field(default_factory=dict[str, str])
     deleted: list[str] = field(default_factory=list[str])
@@ -162,6 +172,27 @@ class TrialClient:
 
     def command(self, do: str, sent: Sent, **arguments: object) -> Any:
         return self.ask({"do": do, "agent": sent.agent, **arguments})
+
+    def order(self, sent: Sent, command: dict[str, Any], *, key: str = "") -> None:
+        """Store a command, trying until that is acknowledged; then only wait for its fate."""
+        name = str(command["type"])
+        request = {
+            "do": "order",
+            "agent": sent.agent,
+            "command": command,
+            "key": key or f"k-{name}",
+        }
+        answer: dict[str, Any]
+        try:
+            item = self.ask(request)
+            answer = self.ask({"do": "outcome", "item": item, "wait": _WAIT_SECONDS})
+        except RetinueError as error:
+            if name != "delete" or not error.message.startswith("not_found"):
+                raise
+            answer = {"fate": "answered", "code": ""}  # it went with the agent
+        if not is_final(answer["fate"]):
+            raise Stuck(f"the command {name} is still {answer['fate']}")
+        self.log.ordered.append(Ordered(name=name, fate=answer["fate"], code=answer["code"]))
 
     def ask(self, request: dict[str, Any], *, again: bool = True) -> Any:
         """Ask until there is an answer; without `again`, None stands for a lost one."""

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 
 from retinue.testing.verify.part import Part
 from retinue.testing.verify.parts.artifacts import ARTIFACTS
+from retinue.testing.verify.parts.commands import COMMANDS
 from retinue.testing.verify.parts.delegation import DELEGATION, WITHDRAWAL
 from retinue.testing.verify.parts.hooks import HOOKING
 from retinue.testing.verify.parts.messages import MESSAGES
@@ -18,6 +19,7 @@ PARTS: Mapping[str, Part] = {
     part.name: part
     for part in (
         MESSAGES,
+        COMMANDS,
         TOOLS,
         PEOPLE,
         DELEGATION,
