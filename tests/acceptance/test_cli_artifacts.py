@@ -16,11 +16,11 @@ def project(tmp_path: Path) -> Path:
 def test_plain_words_reach_lists_and_notes(project: Path) -> None:
     for words in ("add oat milk to groceries", "add eggs to groceries", "mark eggs done"):
         said = retinue(project, "send", "assistant", words, "--wait")
-        assert said.returncode == 0 and "did not work" not in said.stdout, said.stdout
+        assert said.returncode == 0 and "failed:" not in said.stdout, said.stdout
     shown = retinue(project, "send", "assistant", "what is on groceries", "--wait").stdout
     assert shown.index("oat milk") < shown.index("eggs")
     noted = retinue(project, "send", "assistant", "note: the key is under the mat", "--wait")
-    assert "did not work" not in noted.stdout
+    assert "failed:" not in noted.stdout
     found = retinue(project, "send", "assistant", "find key", "--wait").stdout
     assert "under the mat" in found
     (note,) = told(project, "notes", "list")["notes"]

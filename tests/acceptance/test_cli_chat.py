@@ -36,7 +36,7 @@ def test_an_answer_streams_is_interrupted_and_the_chat_goes_on(
     chat.expect("Stopped")
     chat.type("what time is it\r")
     chat.expect(r"✓ time\(\)")
-    chat.expect("time says: ")
+    chat.expect("time returned: ")
     assert chat.leave() == 0
     records = retinue("history", "offline", "--json", project=project).json()["records"]
     kinds = [record["kind"] for record in records]
@@ -52,7 +52,7 @@ def test_one_can_type_while_it_answers_and_two_interrupts_leave(chat: Terminal) 
     chat.expect("queued 1: what time is it")
     chat.type(CTRL_C)
     chat.expect("Stopped")
-    chat.expect("time says: ")
+    chat.expect("time returned: ")
     chat.rest()
     chat.type(CTRL_C)
     chat.rest()
@@ -113,5 +113,5 @@ def test_lines_of_a_pipe_follow_the_person_who_is_switched(project: Path) -> Non
     lines = ["switch to helper", "note milk", "/back", "help"]
     done = retinue("chat", "offline", project=project, stdin="\n".join(lines))
     switched, _, rest = done.out.partition("Switched to helper.")
-    assert switched == "From here on `helper` answers you.\n"
+    assert switched == "You are now talking to `helper`.\n"
     assert rest.index("You said: ") < rest.index("I am the **offline model**")

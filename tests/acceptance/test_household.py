@@ -56,7 +56,7 @@ def test_a_newcomer_adds_an_item_asks_about_it_and_is_reminded(household: Path) 
         assert schedule["title"] == "buy milk"
         eventually(
             lambda: look("history", "todo", project=household),
-            lambda done: "It is time: buy milk" in done.out,
+            lambda done: "Reminder: buy milk" in done.out,
         )
 
 
@@ -74,10 +74,10 @@ def test_what_was_kept_survives_a_kill_and_is_there_once(household: Path) -> Non
 def test_each_agent_has_what_its_definition_gives_it(household: Path) -> None:
     with serving(household):
         said(household, "todo", "add Dune to reading")
-        assert "no tool for that" in said(household, "journal", "what is on reading")
+        assert "no tool for it" in said(household, "journal", "what is on reading")
         assert "Dune" in said(household, "reading-list", "what is on reading")
-        assert "no tool for that" in said(household, "reading-list", "note that it is long")
-        assert "no tool for that" in said(household, "journal", "ask todo to add tea to groceries")
+        assert "no tool for it" in said(household, "reading-list", "note that it is long")
+        assert "no tool for it" in said(household, "journal", "ask todo to add tea to groceries")
 
 
 def test_the_example_can_be_written_again_over_what_was_changed(household: Path) -> None:

@@ -49,7 +49,7 @@ def test_one_part_is_told_as_data() -> None:
     told = json.loads("".join(written))
     assert (told["points"], told["killed"], told["violations"]) == (2, 2, 0)
     assert told["parts"] == [{"name": "handoff", "points": 2, "killed": 2, "failed": 0}]
-    with pytest.raises(UsageError, match="no part 'nothing': messages, "):
+    with pytest.raises(UsageError, match="no part 'nothing'; the parts are messages, "):
         run(parts=["nothing"])
 
 
@@ -258,7 +258,7 @@ OTHER_TEXT = Effect(name="main", key="a1/5", text="x")
         ({"effects": [ONCE, ONCE]}, "once happened 2 times"),
         ({"effects": [Effect(name="keyed", key=k, text="a") for k in "xy"]}, "with 2 keys"),
         ({"deliveries": []}, "was sent 0 of 1"),
-        ({"deliveries": [SENT, SENT]}, "1 repeats after 0 deaths"),
+        ({"deliveries": [SENT, SENT]}, "1 repeats after 0 crashes"),
         (
             {"deliveries": [SENT, Effect(name="main", key="a1/5", text="x")], "deaths": 1},
             "two texts",

@@ -1,1 +1,1 @@
-"""Models: the port. Adapters have their own paths, so that importing this loads no vendor."""
+"""The model port and its adapters; importing this package loads no vendor library."""

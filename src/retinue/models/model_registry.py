@@ -1,4 +1,4 @@
-"""Finds models by name, and says what to do when it cannot."""
+"""Finds models by name; errors explain how to configure a model."""
 
 import asyncio
 from collections.abc import Iterable, Mapping, Sequence
@@ -38,7 +38,7 @@ _FAMILIES = {
 
 
 class ModelRegistry:
-    """Resolves `provider:model`, `offline` and `scripted:<file>`; makes a model on first use."""
+    """Resolves `provider:model`, `offline` and `scripted:<file>`; creates a model on first use."""
 
     def __init__(
         self,
@@ -80,35 +80,35 @@ class ModelRegistry:
         )
 
     async def get(self, name: str) -> Model:
-        """Find a model by its name; one that cannot be used is an `UnknownModelError`."""
+        """Return a model by name. Raises `UnknownModelError` if it cannot be used."""
         found = self._models.get(name)
         if found is not None:
             return found
         async with self._building:
             if name not in self._models:
-                self._models[name] = await self._made(name)
+                self._models[name] = await self._create(name)
         return self._models[name]
 
     def problem(self, name: str) -> str | None:
-        """Say why no model can be found under this name, without making one."""
+        """Explain why a model cannot be used, without creating it; None if it can."""
         if name in self._models:
             return None
         try:
             if name.startswith(f"{_SCRIPTED}:"):
                 return self._script_problem(name)
-            self._found(name)
+            self._find_provider(name)
         except UnknownModelError as error:
             return error.message
         return None
 
     def checks(self, default: str) -> ModelChecks:
-        """How the models and options that files name are checked."""
+        """Return the checks for models and options in definition files."""
         return ModelChecks(
             problem=self.problem, unsupported=self._unsupported_options, default=default
         )
 
     def _unsupported_options(self, name: str) -> frozenset[OptionName]:
-        """The options that no model of this one's provider takes; none for an unknown model."""
+        """Return the options that a model's provider does not support; none for unknown models."""
         provider = name.partition(":")[0]
         settings = self._providers.get(provider)
         if settings is None or self.problem(name) is not None:
@@ -118,39 +118,39 @@ class ModelRegistry:
     def _script_problem(self, name: str) -> str | None:
         path = name.partition(":")[2]
         is_there = (self._project_dir / path).is_file()
-        return None if is_there else f"model {name!r}: there is no file {path}"
+        return None if is_there else f"model {name!r}: the file {path} does not exist"
 
     def names(self) -> Sequence[str]:
-        """List what is there already and what settings list."""
+        """List the models in use and those in the settings."""
         listed = {*self._models}
         for provider, settings in self._providers.items():
             listed.update(f"{provider}:{model}" for model in settings.models)
         return sorted(listed)
 
     async def close(self) -> None:
-        """Close the connections of all models that were used."""
+        """Close all connections."""
         await self._vendors.close()
 
-    async def _made(self, name: str) -> Model:
+    async def _create(self, name: str) -> Model:
         provider, _, model = name.partition(":")
         if provider == _SCRIPTED and model:
             path = self._project_dir / model
             return await asyncio.to_thread(load_script, path, name=name, clock=self._clock)
-        connection, settings = self._found(name)
+        connection, settings = self._find_provider(name)
         return await self._vendors.model(connection, model, window=settings.context_window)
 
-    def _found(self, name: str) -> tuple[Connection, ProviderSettings]:
-        """Find the provider of a model, and how to reach it."""
+    def _find_provider(self, name: str) -> tuple[Connection, ProviderSettings]:
+        """Return the connection and the settings of a model's provider."""
         provider, separator, model = name.partition(":")
         if not separator or not provider or not model:
-            raise UnknownModelError(self._nameless(name))
+            raise UnknownModelError(self._format_error(name))
         settings = self._providers.get(provider)
         if settings is None:
             known = ", ".join(sorted(self._providers))
             raise UnknownModelError(
                 f"model {name!r}: there is no provider {provider!r}"
-                f"{_hint(provider, self._providers)} Known are {known}; "
-                f"another one needs a table [providers.{provider}] in retinue.toml"
+                f"{_hint(provider, self._providers)} Known providers: {known}. "
+                f"To add one, create a table [providers.{provider}] in retinue.toml"
             )
         if settings.models and model not in settings.models:
             raise UnknownModelError(
@@ -159,12 +159,12 @@ class ModelRegistry:
             )
         return self._connection(name, provider, settings), settings
 
-    def _nameless(self, name: str) -> str:
+    def _format_error(self, name: str) -> str:
         family = next((p for prefix, p in _FAMILIES.items() if name.startswith(prefix)), None)
         hint = f"; did you mean '{family}:{name}'?" if family else _hint(name, self.names())
         return (
-            f"model {name!r}: models are named provider:model, or {OFFLINE!r}{hint} "
-            f"Known are {', '.join(self.names())}"
+            f"model {name!r}: expected provider:model or {OFFLINE!r}{hint} "
+            f"Known models: {', '.join(self.names())}"
         )
 
     def _connection(self, name: str, provider: str, settings: ProviderSettings) -> Connection:
@@ -172,8 +172,8 @@ class ModelRegistry:
         facts = KINDS[kind]
         if settings.api != "chat" and kind != "openai":
             raise UnknownModelError(
-                f"model {name!r}: [providers.{provider}] has api {settings.api!r}, "
-                f"which providers of kind {kind!r} do not have"
+                f"model {name!r}: [providers.{provider}] sets api {settings.api!r}, "
+                f"which providers of kind {kind!r} do not support"
             )
         if missing := missing_extra(facts.extra, used_for=facts.label):
             raise UnknownModelError(f"model {name!r}: {missing}")
@@ -188,7 +188,7 @@ class ModelRegistry:
             message = f"model {name!r}: {error.message}"
             raise UnknownModelError(message, details=error.details) from error
         if api_key is None and facts.needs_key:
-            raise UnknownModelError(f"model {name!r}: there is no key for it; {advice}")
+            raise UnknownModelError(f"model {name!r}: no API key; {advice}")
         if base_url is None and facts.base_url_variable is not None:
             base_url = self._vault.environment.get(facts.base_url_variable) or facts.base_url
         return Connection(
@@ -211,12 +211,12 @@ class ModelRegistry:
             if kind == wanted:
                 return kind
         raise UnknownModelError(
-            f"model {name!r}: [providers.{provider}] has kind {wanted!r}"
-            f"{_hint(wanted, KINDS)} Known are {', '.join(KINDS)}"
+            f"model {name!r}: [providers.{provider}] has the unknown kind {wanted!r}"
+            f"{_hint(wanted, KINDS)} Known kinds: {', '.join(KINDS)}"
         )
 
     def _key(self, variables: Sequence[str]) -> str | None:
-        """Look for a key under its usual names: in the environment, then among the secret files."""
+        """Look up a key by its usual names in the environment, then in the secret files."""
         for variable in variables:
             file = self._vault.directory / variable
             if self._vault.environment.get(variable) or file.exists():

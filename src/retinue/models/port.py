@@ -1,4 +1,4 @@
-"""The model port: a request in, a stream of events out, one of them the whole response."""
+"""The model port: takes a request and streams events; the last one is the whole response."""
 
 from collections.abc import AsyncIterator, Mapping, Sequence
 from typing import Any, Protocol
@@ -11,7 +11,7 @@ from retinue.records import Part, Usage
 
 
 class ToolSpec(Struct, frozen=True, kw_only=True):
-    """A tool as the model is told of it."""
+    """A tool as described to the model."""
 
     name: str
     description: str
@@ -24,9 +24,9 @@ class ModelRequest(Struct, frozen=True, kw_only=True):
     system: str
     messages: Sequence[ModelMessage]
     tools: Sequence[ToolSpec] = ()
-    closing: str = ""  # told after the messages, and different each time: nothing to cache
+    closing: str = ""  # sent after the messages; changes with each call, so it is not cached
     options: ModelOptions = ModelOptions()
-    session: str | None = None  # stable per conversation, for providers that cache by it
+    session: str | None = None  # stable per conversation; some providers use it for caching
     attempt: int = 0
 
 
@@ -45,20 +45,20 @@ class ThinkingDelta(Struct, frozen=True, kw_only=True):
 
 
 class CallDelta(Struct, frozen=True, kw_only=True):
-    """A tool call that takes shape."""
+    """More of a tool call."""
 
     part: int
-    name: str  # the whole name, in the first delta of the part; later ""
+    name: str  # the name in the first delta of the part; later ""
     arguments: str  # more of the JSON text
 
 
 class Completed(Struct, frozen=True, kw_only=True):
-    """The whole response; the last event. A stream that ends without it was cut."""
+    """The whole response; the last event. A stream that ends without it is incomplete."""
 
     parts: Sequence[Part]
     usage: Usage | None
     finish: str  # the provider's own finish reason
-    model: str = ""  # as the provider names it
+    model: str = ""  # the provider's name for it
     provider: Mapping[str, Any] | None = None
 
 
@@ -66,16 +66,16 @@ ModelEvent = TextDelta | ThinkingDelta | CallDelta | Completed
 
 
 class Model(Protocol):
-    """One model of one provider. Errors are `ModelError`s; the adapter never retries by itself."""
+    """One model of one provider. Raises only `ModelError`s, and never retries."""
 
     @property
     def name(self) -> str:
-        """As settings and definitions spell it: `openai:gpt-5`, `offline`."""
+        """The name in settings and definitions: `openai:gpt-5`, `offline`."""
         ...
 
     @property
     def window(self) -> int | None:
-        """Its context window in tokens, when known."""
+        """The context window in tokens, if known."""
         ...
 
     def stream(self, request: ModelRequest) -> AsyncIterator[ModelEvent]: ...
@@ -85,9 +85,9 @@ class Models(Protocol):
     """Finds models by name."""
 
     async def get(self, name: str) -> Model:
-        """Raise `UnknownModelError`, which says what to do: no provider, no key, no such model."""
+        """Raises `UnknownModelError`, with instructions, if the model cannot be used."""
         ...
 
     def names(self) -> Sequence[str]:
-        """Models that are known to be configured, for completion and error messages."""
+        """Return the configured models, for completion and error messages."""
         ...

@@ -1,4 +1,4 @@
-"""Scripts in JSON files: rules that answer from the request alone, so a restart changes nothing.
+"""Scripted models from JSON files: stateless rules, so a restart changes nothing.
 
     [{"when": "order (\\w+)", "after_tools": 0,
       "reply": {"calls": [{"name": "order", "arguments": {"item": "$1"}}]}},
@@ -6,8 +6,8 @@
       "reply": {"error": {"code": "rate_limited", "retry_after_seconds": 1}}},
      {"reply": {"text": "Done: $tool"}}]
 
-The first rule that fits answers. `$0` to `$9` stand for what `when` matched, `$tool` for the text
-of the last tool result.
+The first matching rule answers. `$0` to `$9` are the groups that `when` matched, `$tool` is the
+text of the last tool result.
 """
 
 import re
@@ -40,16 +40,16 @@ _PLACEHOLDER = re.compile(r"\$(\d|tool)")
 
 
 class ScriptedError(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """An error of the tree, by its code."""
+    """A `ModelError`, by its code."""
 
     code: ErrorCode = "model"
-    message: str = "the script says so"
+    message: str = "scripted error"
     is_retryable: bool = True  # for code "model"
     retry_after_seconds: float | None = None  # for code "rate_limited"
 
 
 class ScriptedCall(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """A tool call that a rule makes."""
+    """A tool call of a rule."""
 
     name: str
     arguments: dict[str, Any] = {}
@@ -58,7 +58,7 @@ class ScriptedCall(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
 
 
 class ScriptedReply(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """What a rule answers."""
+    """The reply of a rule."""
 
     delay_seconds: float = 0
     thinking: str = ""
@@ -72,24 +72,24 @@ class ScriptedReply(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
 
 
 class ScriptRule(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """When to answer what; an absent condition always holds."""
+    """Conditions and a reply; omitted conditions always match."""
 
     reply: ScriptedReply
     when: str = ""  # a regular expression, searched in the last user message
-    after_tools: int | None = None  # how many tool results have come since that message
-    attempt: int | None = None  # as the request counts it
+    after_tools: int | None = None  # the number of tool results since that message
+    attempt: int | None = None  # the attempt of the request
 
 
 _decoder = msgspec.json.Decoder(list[ScriptRule])
 
 
 def load_script(path: Path, *, name: str, clock: Clock | None = None) -> ScriptedModel:
-    """Read a script file; a file that cannot be used is an `UnknownModelError` that says why."""
+    """Load a script file. Raises `UnknownModelError` with the reason if it is invalid."""
     try:
         rules = _decoder.decode(path.read_bytes())
         patterns = [re.compile(rule.when, re.DOTALL) for rule in rules]
     except (OSError, msgspec.DecodeError, re.error) as error:
-        raise UnknownModelError(f"script {str(path)!r} cannot be used: {error}") from error
+        raise UnknownModelError(f"cannot load the script {str(path)!r}: {error}") from error
     return ScriptedModel(
         _by_rules(list(zip(patterns, rules, strict=True)), name), name=name, clock=clock
     )
@@ -115,7 +115,7 @@ def _by_rules(
 
 
 def _situation(request: ModelRequest) -> tuple[str, int, str]:
-    """Give the last user text, the count of tool results since, and the last one's text."""
+    """Return the last user text, the number of tool results since, and the last one's text."""
     results = 0
     last_result = ""
     for message in reversed(request.messages):

@@ -1,4 +1,4 @@
-"""A model that says what it was told to: for tests, measurements and crash runs."""
+"""A model with scripted replies, for tests, benchmarks and crash tests."""
 
 from collections import deque
 from collections.abc import (
@@ -37,7 +37,7 @@ class Call:
 
     name: str
     arguments: Mapping[str, Any] = field(default_factory=dict[str, Any])
-    id: str | None = None  # made up when absent
+    id: str | None = None  # generated if absent
     malformed: str | None = None  # the raw text, for arguments that are not JSON
 
 
@@ -50,21 +50,21 @@ class Reply:
     thinking: str = ""
     text: str = ""
     calls: Sequence[Call] = ()
-    chunk: int = 0  # characters in one text delta; 0: all in one
+    chunk: int = 0  # characters per text delta; 0 = all in one
     midway: Callable[[], Awaitable[object]] | None = None  # awaited after the last delta
     error: ModelError | None = None  # raised after the deltas
-    cut: bool = False  # the stream just ends after the deltas
+    cut: bool = False  # the stream ends after the deltas, without a finish reason
     finish: str = "stop"
     usage: Usage | None = None
     provider: Mapping[str, Any] | None = None
 
 
 Answer = Reply | str | ModelError
-"""A string is a text reply, an error a reply that only fails."""
+"""A string is a text reply, an error is a failed call."""
 
 
 class ScriptedModel:
-    """Replies from a list, one for each call, or from a function of the request."""
+    """Replies from a list, one per call, or from a function of the request."""
 
     def __init__(
         self,
@@ -122,7 +122,7 @@ def _in_order(replies: Iterator[Answer], name: str) -> Callable[[ModelRequest], 
     def reply(request: ModelRequest) -> Answer:
         del request
         answer = next(replies, None)
-        return answer if answer is not None else ModelError(f"{name!r} has no reply left")
+        return answer if answer is not None else ModelError(f"{name!r} has no replies left")
 
     return reply
 
@@ -138,7 +138,7 @@ def _as_reply(answer: Answer) -> Reply:
 
 
 def _deltas(reply: Reply, parts: list[Part]) -> Iterator[ModelEvent]:
-    """Give the deltas of a reply, and fill in the parts that they add up to."""
+    """Yield the deltas of a reply and append the complete parts."""
     if reply.thinking:
         yield ThinkingDelta(part=len(parts), text=reply.thinking)
         parts.append(ThinkingPart(text=reply.thinking))

@@ -1,1 +1,1 @@
-"""Public kit for tests: scripted servers, clocks and contract suites."""
+"""Public test kit: scripted servers, clocks and contract suites."""

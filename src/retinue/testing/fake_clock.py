@@ -1,4 +1,4 @@
-"""A clock that stands still until a test moves it."""
+"""A clock that a test advances by hand."""
 
 import asyncio
 import heapq
@@ -9,7 +9,7 @@ _BEGINNING = datetime(2026, 1, 1, 12, tzinfo=UTC)
 
 
 class FakeClock:
-    """Time passes only in `advance`; whoever sleeps wakes in the order of their times."""
+    """Time passes only in `advance`; sleepers wake in the order of their times."""
 
     def __init__(self, now: datetime = _BEGINNING) -> None:
         self._began = now
@@ -35,13 +35,13 @@ class FakeClock:
 
     @property
     def delays(self) -> list[float]:
-        """How long each sleeper will still sleep, the next one first."""
+        """Return the remaining time of each sleeper, shortest first."""
         return sorted(
             due - self._elapsed for due, _, sleeper in self._sleepers if not sleeper.done()
         )
 
     async def someone_sleeps(self, at_least: float = 0) -> float:
-        """Wait until somebody sleeps that long, and give how long it is."""
+        """Wait until a task sleeps for that long, and return its remaining time."""
         while True:
             for delay in self.delays:
                 if delay >= at_least:
@@ -50,7 +50,7 @@ class FakeClock:
             await self._news.wait()
 
     def advance(self, seconds: float) -> None:
-        """Let time pass, and wake whoever is due by then."""
+        """Advance the time and wake all sleepers that are due."""
         end = self._elapsed + seconds
         while self._sleepers and self._sleepers[0][0] <= end:
             due, _, sleeper = heapq.heappop(self._sleepers)
@@ -60,5 +60,5 @@ class FakeClock:
         self._elapsed = end
 
     def jump(self, seconds: float) -> None:
-        """Set the wall clock forward or back, as an operator or NTP would."""
+        """Change the wall clock, as an operator or NTP would."""
         self._began += timedelta(seconds=seconds)

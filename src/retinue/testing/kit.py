@@ -1,4 +1,4 @@
-"""A real engine on a real store in a folder, with scripted models and tools, for tests."""
+"""A real engine and store in a folder, with scripted models and tools, for tests."""
 
 import sqlite3
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
@@ -50,7 +50,7 @@ from retinue.tools.port import Tool
 
 HELPER = 'name = "helper"\ndisplayName = "Helper"\ndescription = "Helps."\n'
 PATIENCE_SECONDS = 30.0
-"""For a machine that is slow and busy; a test that passes never waits so long."""
+"""A generous timeout for slow machines; a passing test never waits this long."""
 
 
 class NamedModels:
@@ -144,7 +144,7 @@ class MemoryTrees:
 
 
 class SeenThings:
-    """What watches see, by the words for it; what is not there cannot be seen."""
+    """The content that watches see, by description; checks of anything else fail."""
 
     def __init__(self, **seen: str) -> None:
         self.seen = dict(seen)
@@ -160,7 +160,7 @@ class SeenThings:
 
 @dataclass(kw_only=True)
 class Stage:
-    """What an engine is started with; the model `main` is every definition's default."""
+    """The configuration of an engine; `main` is the default model."""
 
     directory: Path
     models: Mapping[str, Model]
@@ -174,13 +174,13 @@ class Stage:
     random: Random = field(default_factory=lambda: Random(1))
     trees: MemoryTrees = field(default_factory=MemoryTrees)
     collaborates: bool = False
-    """gives agents the tools with which they work together"""
+    """whether agents have the collaboration tools"""
     skills: Skills = field(default_factory=NoSkills)
-    """what prompts list beside tools"""
+    """the skills that prompts list"""
     probe: Probe = field(default_factory=SeenThings)
-    """what watches see"""
+    """the content that watches see"""
     wrap: Callable[[SqliteStore], Store] | None = None
-    """puts something between the engine and the store"""
+    """wraps the store"""
 
     def write_definitions(self) -> None:
         folder = self.directory / "agents"
@@ -223,7 +223,7 @@ class Stage:
 
 
 class Kit:
-    """A running engine and short words for what tests do with it."""
+    """A running engine with helpers for tests."""
 
     def __init__(self, stage: Stage) -> None:
         self.stage = stage
@@ -243,13 +243,13 @@ class Kit:
         await self.store.close()
 
     async def restart(self) -> None:
-        """Close in good order and open again on the same data."""
+        """Shut down cleanly and restart on the same data."""
         await self.engine.stop()
         await self.store.close()
         await self.open()
 
     async def crash(self) -> None:
-        """Break everything off, and open again as after a death of the process."""
+        """Abort everything and restart, as after a crash of the process."""
         self.store.commit = _not_any_more
         await self.engine.stop(patience_seconds=0)
         await self.store.close()
@@ -278,7 +278,7 @@ class Kit:
         return receipt.item.id
 
     async def outcome(self, receipt: Receipt | ItemId, owner: OwnerId = LOCAL_OWNER) -> Outcome:
-        """Wait for the end of an item."""
+        """Wait until an item is final."""
         item_id = receipt.item.id if isinstance(receipt, Receipt) else receipt
         return await self.engine.outcome(owner, item_id, wait_seconds=PATIENCE_SECONDS)
 
@@ -289,7 +289,7 @@ class Kit:
         return list(await self.store.history(agent.owner, agent.id, after=0, limit=100_000))
 
     async def kinds(self, agent: Agent) -> list[str]:
-        """What the history says, in short words."""
+        """Return the history as short lines."""
         return [told(record) for record in await self.records(agent)]
 
     async def fresh(self, agent: Agent) -> Agent:
@@ -297,12 +297,12 @@ class Kit:
 
 
 async def _not_any_more(commit: Commit) -> Committed:
-    """Commit nothing: a process that died says no last words."""
+    """Commit nothing, like a killed process."""
     raise FencedError(f"the process that ran {commit.agent_id!r} is dead")
 
 
 def told(record: AnyRecord) -> str:
-    """Tell a record in one short line."""
+    """Format a record as one short line."""
     match record:
         case AssistantRecord():
             words = [f"{p.name}()" if isinstance(p, CallPart) else p.text for p in record.parts]

@@ -1,4 +1,4 @@
-"""A model provider on loopback that answers by script, well or badly, and notes what was asked."""
+"""A scripted model provider on loopback that can also misbehave, and records its requests."""
 
 import asyncio
 import json
@@ -25,7 +25,7 @@ Ending = Literal["finish", "cut", "reset", "stall", "error"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ScriptedAnswer:
-    """An answer, and how its stream ends: well, cut short, reset, in silence, or in an error."""
+    """A response, and how its stream ends: complete, cut, reset, stalled or with an error."""
 
     text: str | Sequence[str] = ""
     thinking: str = ""
@@ -34,15 +34,15 @@ class ScriptedAnswer:
     tokens: Tokens | None = field(default_factory=Tokens)
     finish: str | None = None
     then: Ending = "finish"
-    events: int | None = None  # how many content events come before the ending; None: all
-    keep_alives: int = 0  # sent before the content, one each `pause_seconds`
+    events: int | None = None  # the number of content events before the ending; None = all
+    keep_alives: int = 0  # sent before the content, one per `pause_seconds`
     pause_seconds: float = 0
     trouble: Trouble = "overloaded"  # for the ending "error"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Refusal:
-    """An error instead of an answer, in the provider's own words unless a body is given."""
+    """An error response, in the provider's format unless a body is given."""
 
     trouble: Trouble = "server_error"
     status: int | None = None
@@ -52,7 +52,7 @@ class Refusal:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Stall:
-    """The request is read, and then nothing happens."""
+    """Reads the request and never responds."""
 
 
 Act = ScriptedAnswer | Refusal | Stall
@@ -60,7 +60,7 @@ Act = ScriptedAnswer | Refusal | Stall
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReceivedRequest:
-    """A request as it came in."""
+    """A received request."""
 
     path: str
     headers: Mapping[str, str]  # names in lower case
@@ -68,15 +68,15 @@ class ReceivedRequest:
 
 
 class ModelServer:
-    """Speaks OpenAI's two, Anthropic's and Google's dialects, by the path that is asked for."""
+    """Serves the APIs of OpenAI (both), Anthropic and Google, depending on the path."""
 
     def __init__(self, script: Iterable[Act] | Callable[[ReceivedRequest], Act] = ()) -> None:
         self._script = script if callable(script) else _in_order(iter(script))
         self._server: asyncio.Server | None = None
         self._open: set[asyncio.Task[None]] = set()
         self.asked: list[ReceivedRequest] = []
-        self.stalled = asyncio.Event()  # an answer has gone silent
-        self.abandoned = asyncio.Event()  # the client left before the answer's end
+        self.stalled = asyncio.Event()  # a response has stalled
+        self.abandoned = asyncio.Event()  # the client disconnected before the end of a response
 
     async def __aenter__(self) -> Self:
         self._server = await asyncio.start_server(self._serve, "127.0.0.1", 0)
@@ -98,7 +98,7 @@ class ModelServer:
 
     @property
     def url(self) -> str:
-        """Where it listens, without a path."""
+        """The URL of the server, without a path."""
         if self._server is None:
             raise RuntimeError("the server is not running")
         return f"http://127.0.0.1:{self._server.sockets[0].getsockname()[1]}"
@@ -119,7 +119,7 @@ class ModelServer:
                 await writer.wait_closed()
 
     async def _exchange(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> bool:
-        """Serve one request; False when the connection is not to be used again."""
+        """Serve one request; returns False if the connection must be closed."""
         asked = await _read(reader)
         if asked is None:
             return False

@@ -1,4 +1,4 @@
-"""How three families of model providers write their answers, as far as a client can tell."""
+"""The wire formats of three model providers, as far as clients depend on them."""
 
 import json
 from abc import ABC, abstractmethod
@@ -21,17 +21,17 @@ Json = Mapping[str, Any]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ToolUse:
-    """A tool call of an answer; the arguments are sent as they are written."""
+    """A tool call in a response; the arguments are sent as they are."""
 
     name: str
     arguments: str = "{}"
     id: str | None = "call_1"
-    signature: str | None = None  # Google's, in base64
+    signature: str | None = None  # for Google, in base64
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Tokens:
-    """What an answer says that it cost; the input includes what was cached."""
+    """The reported usage; the input includes cached tokens."""
 
     input: int = 11
     output: int = 7
@@ -40,19 +40,19 @@ class Tokens:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Said:
-    """The content of an answer."""
+    """The content of a response."""
 
     model: str
     thinking: str = ""
     signature: str | None = None
-    text: Sequence[str] = ()  # one chunk each
+    text: Sequence[str] = ()  # one entry per chunk
     calls: Sequence[ToolUse] = ()
     tokens: Tokens | None = None
-    finish: str | None = None  # the provider's usual word when absent
+    finish: str | None = None  # default: the provider's usual reason
 
 
 class Dialect(ABC):
-    """One family's wire format; `content` and `ending` are server-sent events."""
+    """The wire format of one provider; `content` and `ending` are server-sent events."""
 
     @abstractmethod
     def content(self, said: Said) -> Iterator[bytes]: ...
@@ -76,13 +76,13 @@ def sse(data: Json, *, event: str | None = None) -> bytes:
 
 
 def pieces(text: str) -> list[str]:
-    """Cut a text in two, as providers cut the arguments of calls."""
+    """Split a text in two, as providers split the arguments of calls."""
     middle = len(text) // 2
     return [piece for piece in (text[:middle], text[middle:]) if piece]
 
 
 class OpenAIDialect(Dialect):
-    """Chat completions, also of the many servers that copy them."""
+    """OpenAI's chat completions, also used by compatible servers."""
 
     def content(self, said: Said) -> Iterator[bytes]:
         yield self._chunk(said, {"role": "assistant", "content": ""})
@@ -153,7 +153,7 @@ _OPENAI_TROUBLE: Mapping[Trouble, tuple[int, str | None, str]] = {
 
 
 class AnthropicDialect(Dialect):
-    """Anthropic's messages."""
+    """Anthropic's messages API."""
 
     def content(self, said: Said) -> Iterator[bytes]:
         used = said.tokens or Tokens(input=0, output=0)
@@ -237,7 +237,7 @@ _ANTHROPIC_TROUBLE: Mapping[Trouble, tuple[int, str, str]] = {
 
 
 class GoogleDialect(Dialect):
-    """Google's generateContent, streamed."""
+    """Google's streaming generateContent API."""
 
     def content(self, said: Said) -> Iterator[bytes]:
         if said.thinking:

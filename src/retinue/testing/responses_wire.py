@@ -1,4 +1,4 @@
-"""How OpenAI's responses interface writes its answers, as far as a client can tell."""
+"""The wire format of OpenAI's responses API, as far as clients depend on it."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -7,7 +7,7 @@ from retinue.testing.model_wire import Dialect, Json, OpenAIDialect, Said, Troub
 
 
 class ResponsesDialect(Dialect):
-    """One answer of the responses interface; events carry numbers that count up."""
+    """One response; its events are numbered."""
 
     def __init__(self) -> None:
         self._count = 0

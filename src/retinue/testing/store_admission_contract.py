@@ -1,4 +1,4 @@
-"""What every store promises about an item that is admitted and begun in one commit."""
+"""The store contract for items that are admitted and started in one commit."""
 
 import msgspec
 import pytest
@@ -13,7 +13,7 @@ replace = msgspec.structs.replace
 
 
 def beginning(runner: SampleRunner, first: Post) -> Commit:
-    """The commit with which the engine begins a turn for a message that has just come."""
+    """Return the commit that starts a turn for a new message."""
     item = first.item
     turn = Turn(items=[item.id], first_seq=runner.next_seq, started_at=START)
     commit = runner.step(
@@ -25,7 +25,7 @@ def beginning(runner: SampleRunner, first: Post) -> Commit:
 
 
 class StoreBeginningContract:
-    """A part of `StoreContract`."""
+    """Part of `StoreContract`."""
 
     async def test_an_item_is_admitted_and_begun_in_one_change(self, store: Store) -> None:
         agent, _ = await store.create(new_agent())

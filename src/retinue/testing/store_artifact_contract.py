@@ -1,4 +1,4 @@
-"""What every store promises about lists, notes and views; a second store runs this class too."""
+"""The store contract for lists, notes and views; run it for every store."""
 
 import asyncio
 from collections.abc import AsyncIterator, Sequence
@@ -102,7 +102,7 @@ async def order(store: ArtifactStore, list_id: ArtifactId = GROCERIES) -> list[s
 
 
 class ArtifactStoreContract:
-    """Subclasses give the fixture."""
+    """Subclasses provide the fixture."""
 
     @pytest.fixture
     async def store(self) -> AsyncIterator[Store]:

@@ -1,4 +1,4 @@
-"""What every store promises: a second store passes by running this class with its own fixture."""
+"""The store contract; run it for every store, with a fixture of its own."""
 
 import asyncio
 from collections.abc import AsyncIterator
@@ -55,7 +55,7 @@ replace = msgspec.structs.replace
 
 
 class StoreContract(StoreBeginningContract, StoreReadingContract):
-    """Override `store` with a fixture that opens an empty one, and `reopened` if it can restart."""
+    """Override `store` with a fixture that opens an empty store; also `reopened` if possible."""
 
     @pytest.fixture
     async def store(self) -> AsyncIterator[Store]:
@@ -193,7 +193,7 @@ class StoreContract(StoreBeginningContract, StoreReadingContract):
         assert len(await store.open_items(LOCAL_OWNER, agent.id)) == 1
 
     async def test_a_key_of_another_agents_message_is_a_conflict(self, store: Store) -> None:
-        """Told that it is a repeat, the sender would believe that this agent had it."""
+        """If it counted as a repeat, the sender would assume that this agent has it."""
         agent, _ = await store.create(new_agent(chat("a")))
         other, _ = await store.create(new_agent(chat("b")))
         await store.admit(post(agent.id, "hello", key="k"))

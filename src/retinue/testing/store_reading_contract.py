@@ -1,4 +1,4 @@
-"""The part of the stores' contract that is about feeds, lists, the outbox and owners."""
+"""The store contract for feeds, lists, the outbox and owners."""
 
 import msgspec
 import pytest
@@ -34,7 +34,7 @@ replace = msgspec.structs.replace
 
 
 class StoreReadingContract:
-    """Run as a part of `StoreContract`."""
+    """Part of `StoreContract`."""
 
     # -- the audit log
 
@@ -258,7 +258,7 @@ class StoreReadingContract:
 
 
 def _essence(change: Change) -> tuple[object, ...]:
-    """What does not depend on when it is looked at."""
+    """Return the values that do not depend on the time of the query."""
     return (
         change.cursor,
         change.agent_id,

@@ -1,4 +1,4 @@
-"""What every store promises about requests; a second store passes by running this class too."""
+"""The store contract for requests; run it for every store."""
 
 import asyncio
 from collections.abc import AsyncIterator
@@ -56,7 +56,7 @@ def a_decision(
 
 
 async def asking(store: Store, *requests: str, expires: float = 100) -> SampleRunner:
-    """Give an agent that asked these."""
+    """Return an agent with these pending requests."""
     agent, _ = await store.create(new_agent())
     runner = await SampleRunner.claim(store, agent.id)
     made = [a_request(agent.id, request, expires) for request in requests or ("q1",)]
@@ -65,7 +65,7 @@ async def asking(store: Store, *requests: str, expires: float = 100) -> SampleRu
 
 
 class RequestStoreContract:
-    """Override `store` with a fixture that opens an empty one."""
+    """Override `store` with a fixture that opens an empty store."""
 
     @pytest.fixture
     async def store(self) -> AsyncIterator[Store]:

@@ -1,4 +1,4 @@
-"""Small agents, items and commits for tests of stores."""
+"""Sample agents, items and commits for store tests."""
 
 from collections.abc import Callable, Sequence
 from datetime import UTC, datetime, timedelta
@@ -89,7 +89,7 @@ def answered(seq: int, text: str = "hi") -> AssistantRecord:
 
 
 class SampleRunner:
-    """Holds one agent's epoch and commits steps to it, as the engine does."""
+    """Owns one agent's epoch and commits steps, as the engine does."""
 
     def __init__(self, store: Store, snapshot: Snapshot) -> None:
         self._store = store
@@ -139,7 +139,7 @@ class SampleRunner:
         return await self.commit(self.step(fates=[change]))
 
     async def take_turn(self, receipt: Receipt, text: str = "hi") -> Committed:
-        """Begin and end a turn for one item."""
+        """Start and end a turn for one item."""
         item = receipt.item
         turn = Turn(items=[item.id], first_seq=self.next_seq, started_at=START)
         state = AgentState(created_at=START, updated_at=at(self.next_seq), turn=turn)
@@ -161,7 +161,7 @@ def _saying(text: str) -> Callable[[int], AnyRecord]:
 
 
 class Heard:
-    """Everything that a store announces."""
+    """Collects all change notifications of a store."""
 
     def __init__(self, store: Store) -> None:
         self.changes: list[Change] = []

@@ -1,4 +1,4 @@
-"""What every store promises about schedules; a second store passes by running this class too."""
+"""The store contract for schedules; run it for every store."""
 
 import asyncio
 from collections.abc import AsyncIterator
@@ -68,7 +68,7 @@ def a_firing(
 
 
 class ScheduleStoreContract:
-    """Override `stores` with a fixture that opens an empty one."""
+    """Override `stores` with a fixture that opens an empty store."""
 
     @pytest.fixture
     async def stores(self) -> AsyncIterator[Stores]:
@@ -155,7 +155,7 @@ class ScheduleStoreContract:
         assert len(await store.open_items(LOCAL_OWNER, agent.id)) == 1
 
     async def test_a_slot_that_was_taken_before_moves_the_schedule_on(self, stores: Stores) -> None:
-        """So that a clock that is set back fires nothing twice and stops nothing."""
+        """A clock that is set back must neither repeat nor block a run."""
         _, schedules = stores
         stored, _ = await schedules.add(a_schedule(), at(10))
         await schedules.fire(a_firing(stored, at(10), status="skipped_overlap", next_at=at(20)))

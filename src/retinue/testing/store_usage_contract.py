@@ -1,4 +1,4 @@
-"""What every store promises about usage; a second store passes by running this class too."""
+"""The store contract for usage; run it for every store."""
 
 from datetime import UTC, date, datetime
 
@@ -29,7 +29,7 @@ def day(number: int) -> datetime:
 
 
 class UsageStoreContract:
-    """Give it a fixture `store`."""
+    """Subclasses provide a fixture `store`."""
 
     async def test_commits_add_up_by_day_and_model(self, store: Store) -> None:
         runner = await working(store)

@@ -1,4 +1,4 @@
-"""What every store promises about the values of accounts; a second store runs this class too."""
+"""The store contract for variables of accounts; run it for every store."""
 
 from collections.abc import AsyncIterator
 
@@ -10,7 +10,7 @@ from retinue.testing.store_samples import STRANGER
 
 
 class VariableStoreContract:
-    """Subclasses give the fixture."""
+    """Subclasses provide the fixture."""
 
     @pytest.fixture
     async def variables(self) -> AsyncIterator[VariableStore]:

@@ -195,7 +195,7 @@ async def test_commands_with_then_between_them_run_one_after_the_other() -> None
     )
     end = [called("files_read"), result("hello", name="files_read")]
     assert await words(user(said), called("files_list"), result("a.txt"), *end) == (
-        "`files_read` says: hello"
+        "`files_read` returned: hello"
     )
 
 
@@ -205,7 +205,7 @@ async def test_a_failed_command_ends_the_sequence_and_is_explained() -> None:
         called("files_list"),
         result("no such folder", is_error=True),
     )
-    assert "`files_list` did not work" in text
+    assert "call to `files_list` failed" in text
     assert "no such folder" in text
 
 
@@ -228,7 +228,7 @@ async def test_very_long_output_is_cut_and_says_so() -> None:
 
 async def test_an_empty_result_is_told_as_one() -> None:
     text = await words(user("list files"), called("files_list"), result(""))
-    assert "had nothing to say" in text
+    assert "finished without output" in text
 
 
 async def test_the_answer_of_another_agent_is_told_in_its_words() -> None:
@@ -269,7 +269,7 @@ async def test_the_second_time_it_is_brief() -> None:
 
 async def test_a_command_without_its_tool_says_that() -> None:
     text = await words("run ls", tools=[])
-    assert "no tool for that" in text
+    assert "no tool for it" in text
 
 
 @pytest.mark.parametrize(
@@ -371,7 +371,7 @@ async def test_a_summary_has_its_headings_and_keeps_what_matters() -> None:
     headings = [line for line in text.splitlines() if line.startswith("## ")]
     assert headings == ["## Goal", "## Constraints", "## Progress", "## Decisions", "## Next steps"]
     assert "- We must not fly." in text
-    assert "- `search` gave: three trains" in text
+    assert "- `search` returned: three trains" in text
     assert "night train" in text.split("## Decisions")[1]
     assert "And the hotel?" in text.split("## Next steps")[1]
 
@@ -399,7 +399,7 @@ async def test_a_conversation_in_one_message_is_taken_apart() -> None:
     assert "Called `search`" in progress
     assert "`search` failed: no network" in progress
     assert "I decided to look." in decisions
-    assert steps.splitlines()[1] == "- Go on from the last request: Try again."
+    assert steps.splitlines()[1] == "- Continue with the last request: Try again."
 
 
 async def test_a_summary_of_a_summary_keeps_the_first_goal() -> None:
@@ -445,7 +445,7 @@ async def test_times_become_schedules(text: str, expected: dict[str, str]) -> No
 async def test_a_schedule_is_carried_out_or_told() -> None:
     header = "[schedule] Plants\nid: plants\ndue: 2026-11-16 09:00 (UTC)\n\n"
     framed = '<system_message origin="plants">{}</system_message>'
-    assert await words(framed.format(header + "Water them.")) == "It is time: Water them."
-    assert await words(framed.format(header + "call mum")) == "It is time: call mum"
+    assert await words(framed.format(header + "Water them.")) == "Reminder: Water them."
+    assert await words(framed.format(header + "call mum")) == "Reminder: call mum"
     name, _ = await call(framed.format(header + "what time is it"))
     assert name == "time"

@@ -60,7 +60,7 @@ async def test_lists_and_notes_are_kept_by_plain_commands(
             '{"list": "it", "items": [{"title": "milk"}, {"title": "tea", "completed": true}]}',
             "On it:\n\n- [ ] milk\n- [x] tea",
         ),
-        ("lists_items_list", '{"list": "groceries", "items": []}', "Nothing is on groceries."),
+        ("lists_items_list", '{"list": "groceries", "items": []}', "groceries is empty."),
         ("notes_create", '{"note": {"title": "the key"}}', "Noted: “the key”."),
         (
             "schedule_create",
@@ -77,20 +77,24 @@ async def test_lists_and_notes_are_kept_by_plain_commands(
         (
             "views_query",
             '{"query": "tea", "found": []}',
-            "Nothing like that is on a list or in a note.",
+            "No items or notes found.",
         ),
-        ("views_query", '{"found": [{"kind": "item", "position": 0}]}', "`views_query` says: {"),
+        (
+            "views_query",
+            '{"found": [{"kind": "item", "position": 0}]}',
+            "`views_query` returned: {",
+        ),
         (
             "agents_switch",
             '{"status": "switched", "agentId": "journal", "sessionId": "s1"}',
-            "From here on `journal` answers you.",
+            "You are now talking to `journal`.",
         ),
         (
             "agents_list",
             '{"agents": [{"agentId": "todo", "displayName": "Todo", "description": "Lists."}]}',
-            "The agents whom I can ask:\n\n- `todo`: Lists.",
+            "Agents that I can ask:\n\n- `todo`: Lists.",
         ),
-        ("lists_item_add", '{"something": "else"}', "`lists_item_add` says: {"),
+        ("lists_item_add", '{"something": "else"}', "`lists_item_add` returned: {"),
     ],
 )
 async def test_what_became_of_a_call_is_told_in_words(tool: str, given: str, expected: str) -> None:

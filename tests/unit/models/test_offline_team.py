@@ -110,4 +110,4 @@ async def test_without_a_key_a_background_agent_s_result_is_told(start: Start) -
     parent = await kit.agent()
     await kit.ask(parent, "start a background agent called counter to count to 3")
     (child,) = await kit.store.children(parent.owner, parent.id)
-    await kinds_until(kit, parent, f"assistant The agent `{child.id}` tells me:\n\n> 1, 2, 3.")
+    await kinds_until(kit, parent, f"assistant Message from the agent `{child.id}`:\n\n> 1, 2, 3.")

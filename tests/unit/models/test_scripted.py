@@ -68,7 +68,7 @@ async def test_replies_come_in_the_order_of_the_list() -> None:
 
 async def test_a_list_that_is_used_up_is_an_error_that_no_retry_cures() -> None:
     model = ScriptedModel([])
-    with pytest.raises(ModelError, match="no reply left") as raised:
+    with pytest.raises(ModelError, match="no replies left") as raised:
         await drained(model, asked("a"))
     assert not raised.value.is_retryable
 

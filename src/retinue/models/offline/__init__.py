@@ -1,1 +1,1 @@
-"""The built-in model: rules instead of a mind, so that everything works without a key."""
+"""The built-in model: rules instead of AI, so that everything works without a key."""

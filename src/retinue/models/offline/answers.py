@@ -1,4 +1,4 @@
-"""What the offline model says: about itself, about its tools, about results."""
+"""The texts of the offline model: about itself, its tools and results."""
 
 import json
 import re
@@ -20,8 +20,8 @@ REAL_MODEL = (
     "`ollama:…`) in `retinue.toml`, and its key, such as `OPENAI_API_KEY`, in the environment."
 )
 GREETING = (
-    "Hello! I am the **offline model** that is built into Retinue: a handful of rules, not an AI. "
-    "I can really use the tools of this agent. Say `help` to see how."
+    "Hello! I am the **offline model** that is built into Retinue: a set of rules, not an AI. "
+    "I can use this agent's tools. Say `help` to see how."
 )
 MARKDOWN = """\
 # A heading
@@ -32,14 +32,14 @@ Some text with **bold**, *italic*, `code` and a [link](https://example.com).
 
 1. First
 2. Second
-   - with a part of its own
+   - with a nested item
 
 - [x] done
 - [ ] to do
 
 ## A table
 
-| word | what it is |
+| term | meaning |
 |---|---|
 | definition | the template |
 | agent | one durable instance of it |
@@ -51,7 +51,7 @@ def greet(name: str) -> str:
     return f"Hello, {name}!"
 ```
 
-> And a quotation to end with.
+> A quotation at the end.
 """
 
 
@@ -62,38 +62,37 @@ def counting(highest: int) -> str:
 
 
 def not_understood(text: str, *, is_first: bool) -> str:
-    """Admit it, say what was heard, and say how to get a model that understands."""
-    heard = "\n".join(f"> {line}" for line in clipped(text, _QUOTED).splitlines()) or "> (nothing)"
+    """Say that no rule matches, and how to set up a real model."""
+    quoted = "\n".join(f"> {line}" for line in clipped(text, _QUOTED).splitlines()) or "> (empty)"
     if not is_first:
-        return f"I am still the offline model, and no rule of mine fits:\n\n{heard}\n\nTry `help`."
+        return f"I am the offline model, and I have no rule for this:\n\n{quoted}\n\nTry `help`."
     return (
-        "I am the **offline model**: a handful of rules, not an AI, and none of them fits what you "
-        f"said:\n\n{heard}\n\nSay `help` to see what I can do. {REAL_MODEL}"
+        "I am the **offline model**: a set of rules, not an AI. I have no rule for this:"
+        f"\n\n{quoted}\n\nSay `help` to see what I can do. {REAL_MODEL}"
     )
 
 
 def passed_on(text: str, origin: str) -> str:
-    """Tell what another agent wrote."""
-    told = "\n".join(f"> {line}" for line in clipped(text, _LONGEST).splitlines()) or "> (nothing)"
-    return f"The agent `{origin}` tells me:\n\n{told}"
+    """Quote a message from another agent."""
+    quoted = "\n".join(f"> {line}" for line in clipped(text, _LONGEST).splitlines()) or "> (empty)"
+    return f"Message from the agent `{origin}`:\n\n{quoted}"
 
 
 def thought(topic: str) -> tuple[str, str]:
-    """Give a thinking part and an answer about nothing much."""
+    """Return a thinking part and a text."""
     thinking = (
-        f"The person asks me to think about “{clipped(topic, _QUOTED)}”. I have rules and no "
-        "thoughts, so I show what thinking looks like and say so."
+        f"The person asks me to think about “{clipped(topic, _QUOTED)}”. I have rules and cannot "
+        "think, so I only show what a thinking part looks like."
     )
     return thinking, (
-        f"I thought about “{clipped(topic, _QUOTED)}” as well as a rule can: not much came of it. "
-        f"{REAL_MODEL}"
+        f"I thought about “{clipped(topic, _QUOTED)}”, but rules cannot really think. {REAL_MODEL}"
     )
 
 
 def help_text(tools: Tools) -> str:
-    """List what can be said, with the tools that there are."""
+    """List the commands for the available tools."""
     lines = [
-        "I am the **offline model**: a handful of rules, not an AI. Here is what I can do.",
+        "I am the **offline model**: a set of rules, not an AI. Here is what I can do.",
         "",
     ]
     if tools:
@@ -103,8 +102,8 @@ def help_text(tools: Tools) -> str:
         lines.append("This agent has no tools.")
     lines += [
         "",
-        "Several commands go with *then* between them, and `call <tool> <json>` works for every "
-        "tool. Without tools: `show markdown`, `count to 50`, `think about rain`.",
+        "Join several commands with *then*. `call <tool> <json>` works for every tool. "
+        "Without tools: `show markdown`, `count to 50`, `think about rain`.",
         "",
         REAL_MODEL,
     ]
@@ -136,18 +135,18 @@ def _about(name: str, tools: Tools) -> str:
 def _result(result: ToolMessage) -> str:
     text = result.text.strip()
     if result.is_error:
-        return f"The call of `{result.name}` did not work. It said:\n\n{_block(text or 'nothing')}"
+        return f"The call to `{result.name}` failed:\n\n{_block(text or '(no message)')}"
     if not text:
-        return f"`{result.name}` is done and had nothing to say."
+        return f"`{result.name}` finished without output."
     if (words := in_words(result.name, text)) is not None:
         return words
     if len(text) <= _SHORT and "\n" not in text:
-        return f"`{result.name}` says: {text}"
-    return f"This is what `{result.name}` gave:\n\n{_block(text)}"
+        return f"`{result.name}` returned: {text}"
+    return f"`{result.name}` returned:\n\n{_block(text)}"
 
 
 def _block(text: str) -> str:
-    """Fence a text so that no fence inside it can end the block."""
+    """Put text in a code block with a fence that does not occur in it."""
     longest = max((len(run) for run in _BACKTICKS.findall(text)), default=2)
     fence = "`" * (longest + 1)
     cut = len(text) - _LONGEST

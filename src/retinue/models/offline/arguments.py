@@ -1,4 +1,4 @@
-"""Fits words to a tool's schema: which argument is the path, which the text."""
+"""Maps the words of a command to the arguments of a tool."""
 
 import re
 import shlex
@@ -39,12 +39,12 @@ _NAMES: Mapping[str, Sequence[str]] = {
 }
 _IMPLIED = frozenset(
     {"making", "finishing", "heading"}
-)  # nobody said it: only where there is a place
+)  # not in the command: only set if there is a matching argument
 _CRON = ("cron", "schedule", "expression")
 
 
 def properties(schema: Mapping[str, Any]) -> Mapping[str, Mapping[str, Any]]:
-    """Give the arguments that a schema describes, by name."""
+    """Return the arguments of a schema by name."""
     found = schema.get("properties")
     if not isinstance(found, dict):
         return {}
@@ -62,7 +62,7 @@ def required(schema: Mapping[str, Any]) -> Sequence[str]:
 
 
 def fitted(schema: Mapping[str, Any], words: Mapping[str, str]) -> dict[str, Any]:
-    """Give each word to the argument that it is meant for; what has no place is left out."""
+    """Assign each word to the matching argument; others are dropped."""
     known = properties(schema)
     arguments: dict[str, Any] = {}
     for role, word in words.items():
@@ -81,7 +81,7 @@ def fitted(schema: Mapping[str, Any], words: Mapping[str, str]) -> dict[str, Any
 
 
 def _form(question: str) -> dict[str, Any]:
-    """Ask one thing."""
+    """Return the schema of a form with one question."""
     return {
         "type": "object",
         "properties": {"answer": {"type": "string", "title": question}},
@@ -90,7 +90,7 @@ def _form(question: str) -> dict[str, Any]:
 
 
 def example(schema: Mapping[str, Any]) -> dict[str, Any]:
-    """Make arguments that show how a call is written."""
+    """Return sample arguments for the help text."""
     known = properties(schema)
     return {name: _sample(known.get(name, {})) for name in required(schema)}
 
@@ -114,7 +114,7 @@ def _open_place(
 
 
 def _type(entry: Mapping[str, Any]) -> object:
-    """The type of an argument, which may also be null."""
+    """Return the type of an argument, ignoring null."""
     choices = cast("Sequence[Mapping[str, Any]]", entry.get("anyOf", ()))
     return entry.get("type") or next(
         (one.get("type") for one in choices if one.get("type") != "null"), None
@@ -139,7 +139,7 @@ def _typed(entry: Mapping[str, Any], word: str, *, is_command: bool) -> Any:
 
 
 def _moment(name: str, word: str) -> str:
-    """Write a time of day as the argument wants it: a cron line or hours and minutes."""
+    """Format a time of day for an argument: as a cron expression or as hours and minutes."""
     found = _CLOCK.fullmatch(word.strip())
     if found is None:
         return word
@@ -152,7 +152,7 @@ def _moment(name: str, word: str) -> str:
 
 
 def cron_line(day: str, clock: str) -> str:
-    """Write "weekday" and "8:30 pm" as a cron line; without a time, at nine."""
+    """Convert a day and a time, such as "weekday" and "8:30 pm", to cron; the default is 9:00."""
     if day.lower() == "hour":
         return "0 * * * *"
     minute, hour, *_ = _moment("cron", clock or "9").split()

@@ -1,4 +1,4 @@
-"""Plain commands into tool calls, for whichever tools there are."""
+"""Converts plain commands to tool calls, depending on the available tools."""
 
 import json
 import re
@@ -22,18 +22,18 @@ class Step:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CommandProblem:
-    """A command that was understood and cannot be carried out."""
+    """A recognized command that cannot be executed."""
 
     reason: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CommandRule:
-    """A way to say something; the named groups are what its words are for."""
+    """The pattern of a command; its named groups are the roles of the words."""
 
     example: str
     pattern: re.Pattern[str]
-    tools: re.Pattern[str]  # names of tools that can do it
+    tools: re.Pattern[str]  # names of tools that can execute it
 
 
 def _rule(example: str, pattern: str, tools: str) -> CommandRule:
@@ -211,13 +211,13 @@ RULES: Sequence[CommandRule] = (
     ),
 )
 _HEADING = 80
-_LONGEST = 4_000  # nobody says a longer command, and matching one would take its time
+_LONGEST = 4_000  # longer texts are not commands, and matching them would be slow
 _CALL = re.compile(r"call\s+`?([\w.-]+)`?\s*(.*)", re.IGNORECASE | re.DOTALL)
 _NEXT = re.compile(r"\s*(?:;|,? and then|,? then)\s+", re.IGNORECASE)
 
 
 def steps(text: str, tools: Tools) -> Sequence[Step] | CommandProblem | None:
-    """Read a text as commands, "this then that" as several; None when it is not a command."""
+    """Parse a text as one or more commands ("this then that"); None if it is not a command."""
     whole = _step(text, tools)
     if isinstance(whole, Step) and not _NEXT.search(text):
         return [whole]
@@ -229,7 +229,7 @@ def steps(text: str, tools: Tools) -> Sequence[Step] | CommandProblem | None:
 
 
 def rule_for(tool: str) -> CommandRule | None:
-    """Find the plain way to use a tool, for the help text."""
+    """Return the command for a tool, for the help text."""
     return next((rule for rule in RULES if rule.tools.fullmatch(tool)), None)
 
 
@@ -252,7 +252,7 @@ def _step(text: str, tools: Tools) -> Step | CommandProblem | None:
             said = {role: word.strip() for role, word in found.groupdict().items() if word}
             return Step(tool=spec.name, arguments=fitted(spec.parameters, _meant(said)))
         trouble = trouble or CommandProblem(
-            reason=f"I understood this as “{rule.example}”, but I have no tool for that here."
+            reason=f"I understood this as “{rule.example}”, but this agent has no tool for it."
         )
     name, _, rest = words.partition(" ")
     is_name = name in tools and ("_" in name or not rest or rest.lstrip().startswith("{"))
@@ -260,9 +260,9 @@ def _step(text: str, tools: Tools) -> Step | CommandProblem | None:
 
 
 def _meant(said: dict[str, str]) -> dict[str, str]:
-    """Add what a command means beyond its words."""
+    """Add the implied values of a command."""
     if "permission" in said:
-        said.setdefault("reason", "You told me to ask.")
+        said.setdefault("reason", "You asked me to request it.")
     if "purpose" in said:
         said["manner"] = f"You are {said['name']}, an agent that {said['purpose']}."
     if "every" in said:
@@ -279,8 +279,8 @@ def _meant(said: dict[str, str]) -> dict[str, str]:
 def _called(name: str, rest: str, tools: Tools) -> Step | CommandProblem:
     spec = tools.get(name)
     if spec is None:
-        names = ", ".join(f"`{tool}`" for tool in tools) or "none at all"
-        return CommandProblem(reason=f"There is no tool `{name}` here. The tools are: {names}.")
+        names = ", ".join(f"`{tool}`" for tool in tools) or "none"
+        return CommandProblem(reason=f"There is no tool `{name}`. Available tools: {names}.")
     rest = rest.strip().removeprefix("with ").strip()
     if not rest:
         return Step(tool=name, arguments={})
@@ -289,5 +289,5 @@ def _called(name: str, rest: str, tools: Tools) -> Step | CommandProblem:
     try:
         value: Any = json.loads(rest)
     except (ValueError, RecursionError) as error:
-        return CommandProblem(reason=f"What follows `call {name}` is not a JSON object: {error}.")
+        return CommandProblem(reason=f"The text after `call {name}` is not a JSON object: {error}.")
     return Step(tool=name, arguments=cast("dict[str, Any]", value))

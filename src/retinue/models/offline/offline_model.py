@@ -1,4 +1,4 @@
-"""The offline model: decides by rules what to say or call, and streams it word by word."""
+"""The offline model: answers by rules, and streams its answers word by word."""
 
 import re
 from collections.abc import AsyncIterator, Sequence
@@ -66,7 +66,7 @@ _MARKDOWN = re.compile(r"show(?: me)?(?: some| the)? markdown|markdown", re.IGNO
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OfflineAnswer:
-    """What to say, and what to call after it."""
+    """Text to say, and a tool call to make after it."""
 
     text: str = ""
     thinking: str = ""
@@ -74,7 +74,7 @@ class OfflineAnswer:
 
 
 class OfflineModel:
-    """A model without a mind, and honest about it; it needs neither key nor network."""
+    """A rule-based model that needs neither key nor network."""
 
     def __init__(self, clock: Clock | None = None) -> None:
         self._clock = clock or SystemClock()
@@ -109,7 +109,7 @@ class OfflineModel:
 
 
 def answer(request: ModelRequest) -> OfflineAnswer:
-    """Decide what to say; the same request always gets the same answer."""
+    """Decide what to answer; the same request always gets the same answer."""
     if is_summary_request(request):
         return OfflineAnswer(text=summary(request.messages))
     may_call = request.options.tool_choice != "none"
@@ -121,11 +121,11 @@ def answer(request: ModelRequest) -> OfflineAnswer:
     if not isinstance(wanted, CommandProblem) and wanted:
         return OfflineAnswer(step=wanted[0])
     last = texts[-1] if texts else ""
-    ready = _forced(request, last, tools) or _rehearsed(last, tools)
+    ready = _forced(request, last, tools) or _canned(last, tools)
     if ready is not None:
         return ready
     if _is_from_schedule(request.messages):
-        return OfflineAnswer(text=f"It is time: {last}")
+        return OfflineAnswer(text=f"Reminder: {last}")
     if isinstance(wanted, CommandProblem):
         return OfflineAnswer(text=wanted.reason)
     framed = _last_framed(request.messages)
@@ -138,7 +138,7 @@ def answer(request: ModelRequest) -> OfflineAnswer:
 def _after(
     results: Sequence[ToolMessage], wanted: Sequence[Step] | CommandProblem
 ) -> OfflineAnswer:
-    """Say what the last call gave, and go on with the next command unless it failed."""
+    """Report the last result, and continue with the next command unless it failed."""
     failed = results[-1].is_error
     if isinstance(wanted, CommandProblem) or failed or len(results) >= len(wanted):
         return OfflineAnswer(text=results_text(results[-1:]))
@@ -146,22 +146,22 @@ def _after(
 
 
 def _wanted(texts: Sequence[str], tools: Tools) -> Sequence[Step] | CommandProblem:
-    """Collect the commands of all that was said at once; a burst of messages is one turn."""
+    """Collect the commands of all messages of a turn."""
     wanted: list[Step] = []
-    trouble: CommandProblem | None = None
+    problem: CommandProblem | None = None
     for text in texts:
         match steps(text, tools):
-            case CommandProblem() as trouble:
+            case CommandProblem() as problem:
                 pass
             case None:
                 pass
             case found:
                 wanted.extend(found)
-    return wanted or trouble or wanted
+    return wanted or problem or wanted
 
 
 def _forced(request: ModelRequest, said: str, tools: Tools) -> OfflineAnswer | None:
-    """Call a tool where the request, or a reminder of the engine, insists on one."""
+    """Call a tool if the request or a reminder of the engine requires one."""
     named = None
     if request.options.tool_choice == "required":
         named = next(iter(tools.values()), None)
@@ -175,7 +175,7 @@ def _forced(request: ModelRequest, said: str, tools: Tools) -> OfflineAnswer | N
     )
 
 
-def _rehearsed(said: str, tools: Tools) -> OfflineAnswer | None:
+def _canned(said: str, tools: Tools) -> OfflineAnswer | None:
     plain = said.strip().rstrip("?!.").strip()
     if _HELP.fullmatch(plain):
         return OfflineAnswer(text=help_text(tools))
@@ -194,7 +194,7 @@ def _rehearsed(said: str, tools: Tools) -> OfflineAnswer | None:
 
 
 def _situation(messages: Sequence[ModelMessage]) -> tuple[list[str], list[ToolMessage]]:
-    """Give what was said last, and the results that have come since."""
+    """Return the last texts and the tool results since."""
     results: list[ToolMessage] = []
     for message in reversed(messages):
         match message:
@@ -208,7 +208,7 @@ def _situation(messages: Sequence[ModelMessage]) -> tuple[list[str], list[ToolMe
 
 
 def _texts(message: UserMessage) -> list[str]:
-    """Take the words out of their frames; the engine's own count only when nobody else spoke."""
+    """Extract the texts of a message; texts from the engine count only if there are no others."""
     said: list[str] = []
     from_engine: list[str] = []
     for content in message.content:
@@ -222,7 +222,7 @@ def _texts(message: UserMessage) -> list[str]:
 
 
 def _last_framed(messages: Sequence[ModelMessage]) -> re.Match[str] | None:
-    """The frame of what came last, if it is the word of the engine or of another agent."""
+    """Return the frame of the last message if it is from the engine or another agent."""
     last = messages[-1] if messages else None
     if not isinstance(last, UserMessage) or not last.content:
         return None
@@ -260,7 +260,7 @@ def _parts(said: OfflineAnswer) -> list[Part]:
 
 
 def _spoken(text: str) -> list[str]:
-    """Cut a text into the words of one delta each, more of them the longer it is."""
+    """Split text into deltas of one or more words, depending on its length."""
     words = _WORD.findall(text)
     size = -(-len(words) // _DELAYS) or 1
     return ["".join(words[start : start + size]) for start in range(0, len(words), size)]

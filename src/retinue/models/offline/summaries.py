@@ -1,4 +1,4 @@
-"""A summary of a conversation by rules, for compaction without a key."""
+"""Rule-based summaries of conversations, for compaction without a key."""
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -49,7 +49,7 @@ def is_summary_request(request: ModelRequest) -> bool:
 
 
 def summary(messages: Sequence[ModelMessage]) -> str:
-    """Say under fixed headings what the messages were about; bounded, whatever their number."""
+    """Summarize messages under fixed headings, with a limited length."""
     found: dict[str, list[str]] = {heading: [] for heading in _HEADINGS}
     last_asked = ""
     for message in _unfolded(messages):
@@ -59,16 +59,16 @@ def summary(messages: Sequence[ModelMessage]) -> str:
             case AssistantMessage():
                 _take_assistant(message, found)
             case ToolMessage():
-                outcome = "failed" if message.is_error else "gave"
+                outcome = "failed" if message.is_error else "returned"
                 found["Progress"].append(f"`{message.name}` {outcome}: {_line(message.text)}")
     found["Next steps"] = (
-        [f"Go on from the last request: {_line(last_asked)}"] if last_asked else []
+        [f"Continue with the last request: {_line(last_asked)}"] if last_asked else []
     )
     return "\n\n".join(f"## {heading}\n{_bullets(heading, found)}" for heading in _HEADINGS)
 
 
 def _unfolded(messages: Sequence[ModelMessage]) -> Sequence[ModelMessage]:
-    """Take a conversation that was written down in one message apart again."""
+    """Split a transcript in one message into separate messages."""
     last = messages[-1] if len(messages) == 1 else None
     if not isinstance(last, UserMessage):
         return messages
@@ -81,14 +81,14 @@ def _unfolded(messages: Sequence[ModelMessage]) -> Sequence[ModelMessage]:
     return [_message(head, text[head.end() : end]) for head, end in zip(heads, ends, strict=True)]
 
 
-def _message(head: re.Match[str], told: str) -> ModelMessage:
-    text = _INDENT.sub("", _CALLED.sub("", told)).strip()
+def _message(head: re.Match[str], body: str) -> ModelMessage:
+    text = _INDENT.sub("", _CALLED.sub("", body)).strip()
     if head["tool"] is not None:
         is_error = head["status"] != "ok"
         return ToolMessage(call=CallId(""), name=head["tool"], text=text, is_error=is_error)
     if head[1] != "Assistant":
         return UserMessage(content=[TextContent(text=text)])
-    calls = [CallPart(id=CallId(""), name=name) for name in _CALLED.findall(told)]
+    calls = [CallPart(id=CallId(""), name=name) for name in _CALLED.findall(body)]
     return AssistantMessage(parts=[*([TextPart(text=text)] if text else []), *calls])
 
 
@@ -123,7 +123,7 @@ def _take_assistant(message: AssistantMessage, found: dict[str, list[str]]) -> N
 
 
 def _earlier(text: str) -> Iterator[tuple[str, str]]:
-    """Read the lines of a summary that stands where older messages were."""
+    """Yield the lines of an earlier summary."""
     heading = ""
     for line in text.splitlines():
         if line.startswith("## "):
@@ -139,9 +139,9 @@ def _sentences(text: str, pattern: re.Pattern[str]) -> Iterator[str]:
 def _bullets(heading: str, found: Mapping[str, Iterable[str]]) -> str:
     lines = [line for line in dict.fromkeys(found[heading]) if line]
     limit = _LINES[heading]
-    # What was wanted first stays wanted; of what happened, the latest matters.
+    # Keep the first goals and constraints, but the latest events.
     kept = lines[:limit] if heading in ("Goal", "Constraints") else lines[-limit:]
-    return "\n".join(f"- {line}" for line in kept) or "Nothing was said."
+    return "\n".join(f"- {line}" for line in kept) or "None."
 
 
 def _line(text: str) -> str:

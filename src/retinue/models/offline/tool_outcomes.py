@@ -1,4 +1,4 @@
-"""What some tools gave back, in plain words: agents, reminders, lists, notes and what was found."""
+"""Describes the results of some tools in plain words: agents, reminders, lists and notes."""
 
 import re
 from collections.abc import Callable, Mapping, Sequence
@@ -93,7 +93,7 @@ class _Shown(Struct, frozen=True, kw_only=True):
 
 
 def in_words(tool: str, text: str) -> str | None:
-    """Say what a tool gave; None where there are no words for it."""
+    """Describe the result of a tool; None if there is no description for it."""
     say = _WORDS.get(tool)
     try:
         return None if say is None else say(text)
@@ -116,13 +116,13 @@ def _answered(outcome: _Answered) -> str | None:
 
 def _peers(found: _Peers) -> str:
     if not found.agents:
-        return "There is nobody whom I can ask."
+        return "There are no agents that I can ask."
     lines = [f"- `{one.agent_id}`: {one.description}" for one in found.agents]
-    return _block("The agents whom I can ask:", lines, "")
+    return _block("Agents that I can ask:", lines, "")
 
 
 def _switched(outcome: _Switched) -> str:
-    return f"From here on `{outcome.agent_id}` answers you."
+    return f"You are now talking to `{outcome.agent_id}`."
 
 
 def _scheduled(text: str) -> str | None:
@@ -141,7 +141,7 @@ def _updated(change: _Changed) -> str:
 
 def _on_list(found: _Items) -> str:
     if not found.items:
-        return f"Nothing is on {found.list}."
+        return f"{found.list} is empty."
     lines = [f"- [{'x' if item.completed else ' '}] {item.title}" for item in found.items]
     return _block(f"On {found.list}:", lines, found.more)
 
@@ -150,7 +150,7 @@ def _lists(found: _Lists) -> str:
     if not found.lists:
         return "There are no lists yet."
     lines = [f"- {one.name}: {one.items}" for one in found.lists]
-    return _block("The lists, with how many items each has:", lines, found.more)
+    return _block("Lists and their number of items:", lines, found.more)
 
 
 def _shown(found: _Shown) -> str:
@@ -163,14 +163,14 @@ def _noted(change: _Noted) -> str:
 
 def _notes(found: _Notes) -> str:
     if not found.notes:
-        return "No note says that."
+        return "No notes found."
     lines = [f"- {note.title}" for note in found.notes]
-    return _block("The notes:", lines, found.more)
+    return _block("Notes:", lines, found.more)
 
 
 def _found(answer: _Found) -> str:
     if not answer.found:
-        return "Nothing like that is on a list or in a note."
+        return "No items or notes found."
     return _block("Found:", [_match(one) for one in answer.found], answer.more)
 
 

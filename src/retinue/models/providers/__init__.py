@@ -1,1 +1,1 @@
-"""Models over the network, through pydantic-ai; each vendor is imported on first use."""
+"""Models of providers, through pydantic-ai; each vendor library is imported on first use."""

@@ -1,4 +1,4 @@
-"""Where a provider is and how it is entered, from settings and the environment."""
+"""How to connect to a provider: address, key and timeouts."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -14,7 +14,7 @@ Api = Literal["chat", "responses"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Timeouts:
-    """How long a model may be silent, in seconds."""
+    """Maximum time without data from a model, in seconds."""
 
     first_event: float = 120
     idle: float = 60
@@ -22,24 +22,24 @@ class Timeouts:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Connection:
-    """One provider, ready to be called."""
+    """A configured provider."""
 
-    name: str  # as models are spelt with it: `local` in `local:small`
+    name: str  # the prefix of its models: `local` in `local:small`
     kind: Kind
     api: Api = "chat"
     base_url: str | None = None
     api_key: str | None = field(default=None, repr=False)
     headers: Mapping[str, str] = field(default_factory=dict[str, str], repr=False)
-    advice: str = ""  # which key to set, for the message of a refused one
+    advice: str = ""  # which key to set, for error messages
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class KindFacts:
-    """What is known of a kind of provider before anyone calls it."""
+    """Static information about a kind of provider."""
 
     label: str
-    extra: Extra  # the extra of the package that holds its client
-    key_variables: tuple[str, ...] = ()  # the environment variables that may hold its key
+    extra: Extra  # the extra that installs its client
+    key_variables: tuple[str, ...] = ()  # environment variables for its key
     needs_key: bool = True
     base_url: str | None = None
     base_url_variable: str | None = None
@@ -86,6 +86,6 @@ _UNSUPPORTED_BY_RESPONSES: frozenset[OptionName] = frozenset({"seed", "stop"})
 
 
 def unsupported_options(kind: Kind, api: Api) -> frozenset[OptionName]:
-    """The model options that no model of such a provider takes."""
+    """Return the model options that a provider does not support."""
     found = _UNSUPPORTED[kind]
     return found | _UNSUPPORTED_BY_RESPONSES if kind == "openai" and api == "responses" else found

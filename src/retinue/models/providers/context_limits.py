@@ -1,4 +1,4 @@
-"""Context windows of models that are publicly known."""
+"""Context windows of public models."""
 
 from collections.abc import Mapping
 
@@ -14,7 +14,7 @@ _ADDED: Mapping[str, int] = {
 
 
 def known_window(kind: Kind, model: str) -> int | None:
-    """Look a window up in the data that comes with pydantic-ai; None for what nobody published."""
+    """Look up a context window in the data of pydantic-ai; None if it is unknown."""
     if kind not in _PUBLIC:
         return None
     from genai_prices.data_snapshot import get_snapshot

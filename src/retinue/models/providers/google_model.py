@@ -1,4 +1,4 @@
-"""Google's models with fields in the body that pydantic-ai does not know."""
+"""Google models with additional fields in the request body."""
 
 from collections.abc import Mapping
 from typing import Any, cast
@@ -8,7 +8,7 @@ from pydantic_ai.models.google import GoogleModel, GoogleModelSettings
 
 
 class GoogleModelWithBody(GoogleModel):
-    """Sends `extra_body`, which the client of Google merges into the request."""
+    """Passes `extra_body` to Google's client, which merges it into the request."""
 
     unsupported_settings = GoogleModel.unsupported_settings - {"extra_body"}
 

@@ -1,4 +1,4 @@
-"""The kinds of providers: which of pydantic-ai's classes speaks to each."""
+"""Creates the pydantic-ai model for each kind of provider."""
 
 from typing import TYPE_CHECKING, cast
 
@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 
 def vendor_model(connection: Connection, model: str, client: "httpx2.AsyncClient") -> "VendorModel":
-    """Make the vendor's side of a model; imports the vendor, so call it in a thread."""
+    """Create a pydantic-ai model. Imports the vendor library, so call it in a thread."""
     match connection.kind:
         case "openai":
             return _openai(connection, model, client)
@@ -83,9 +83,9 @@ def _compatible(connection: Connection, model: str, client: "httpx2.AsyncClient"
     return OpenAIChatModel(model, provider=provider, profile=_OLDER_LIMIT)
 
 
-# Said out loud, so that no vendor library looks for somebody else's key in the environment.
+# Set explicitly, so that no vendor library picks up another key from the environment.
 _NO_KEY = "no-key"
-# Servers that copy OpenAI's interface know the older name of the limit, and many only that one.
+# OpenAI-compatible servers support the older name of the token limit, many only that one.
 _OLDER_LIMIT: "ModelProfile" = cast(
     "ModelProfile", {"openai_chat_supports_max_completion_tokens": False}
 )

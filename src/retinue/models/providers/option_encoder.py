@@ -1,4 +1,4 @@
-"""Model options in pydantic-ai's words, and which of them a model does not take."""
+"""Converts model options to pydantic-ai settings and drops unsupported ones."""
 
 from collections.abc import Mapping
 from dataclasses import replace
@@ -13,7 +13,7 @@ _SAMPLING: frozenset[OptionName] = frozenset({"temperature", "top_p"})
 def vendor_options(
     options: ModelOptions, connection: Connection, *, has_tools: bool
 ) -> dict[str, Any]:
-    """The settings for a call; what is said about tools needs some to be about."""
+    """Return the settings of a call; tool settings are sent only if there are tools."""
     chosen: dict[str, Any] = {
         "temperature": options.temperature,
         "max_tokens": options.max_tokens,
@@ -46,7 +46,7 @@ def _reasoning(options: ModelOptions, connection: Connection) -> dict[str, Any]:
 def without_unsupported(
     options: ModelOptions, connection: Connection, profile: Mapping[str, Any]
 ) -> tuple[ModelOptions, frozenset[OptionName]]:
-    """Leave out what this model does not take, and say what that was."""
+    """Return the options without unsupported ones, and the dropped names."""
     unsupported = unsupported_options(connection.kind, connection.api)
     dropped = options.given & (unsupported | _of_model(options, connection, profile))
     return replace(options, **dict.fromkeys(dropped)), dropped
@@ -55,7 +55,7 @@ def without_unsupported(
 def _of_model(
     options: ModelOptions, connection: Connection, profile: Mapping[str, Any]
 ) -> frozenset[OptionName]:
-    """What pydantic-ai knows that one model refuses and others of its provider take."""
+    """Return options that this model rejects, but other models of its provider support."""
     refused: set[OptionName] = set()
     match connection.kind:
         case "openai" | "ollama" | "openai-compatible":
@@ -68,13 +68,13 @@ def _of_model(
                 refused.add("reasoning_budget")
             can_reason = profile.get("supports_thinking") or profile.get("thinking_always_enabled")
             has_budget = connection.kind == "google" and options.reasoning_budget is not None
-            if not can_reason or has_budget:  # Google takes one of the two
+            if not can_reason or has_budget:  # Google accepts only one of the two
                 refused.add("reasoning_effort")
     return frozenset(refused)
 
 
 def _reasons(options: ModelOptions, profile: Mapping[str, Any]) -> bool:
-    """Whether an OpenAI model that can reason does so in a call with these options."""
+    """Whether an OpenAI reasoning model reasons in a call with these options."""
     efforts = profile.get("openai_reasoning_efforts")
     can_be_off = (
         "none" in efforts

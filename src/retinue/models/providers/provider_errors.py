@@ -1,4 +1,4 @@
-"""Vendors' errors as ours, by what the engine should do next."""
+"""Converts vendor errors to `ModelError`s."""
 
 import re
 from collections.abc import Mapping
@@ -20,13 +20,13 @@ from retinue.text import clean_text
 
 _TOO_LONG_CODES = frozenset(
     {
-        "context_length_exceeded",  # OpenAI and most that copy it
+        "context_length_exceeded",  # OpenAI and most compatible servers
         "exceed_context_size_error",  # llama.cpp
         "context_window_exceeded",
         "request_too_large",  # Anthropic, by bytes
     }
 )
-# Whole phrases of vLLM, llama.cpp, Ollama and LM Studio, which give a bad request no code.
+# Messages of vLLM, llama.cpp, Ollama and LM Studio, which send no error code.
 _TOO_LONG = re.compile(
     r"maximum context length is \d+"
     r"|exceeds the available context size"
@@ -35,64 +35,64 @@ _TOO_LONG = re.compile(
     re.IGNORECASE,
 )
 _BAD_REQUEST = (400, 413, 422)
-_PASSING = frozenset({408, 409, 425})
-_SAID = 500
+_RETRYABLE = frozenset({408, 409, 425})
+_LONGEST_MESSAGE = 500
 
 
 def model_error(
     error: Exception, *, name: str, connection: Connection, has_begun: bool
 ) -> ModelError:
-    """Translate whatever a vendor raised; no other error leaves a model."""
-    said = f"{name}: {_said(error, connection)}"
+    """Convert any exception of a vendor library."""
+    message = f"{name}: {_message_of(error, connection)}"
     if _is_too_long(error):
-        return ContextTooLongError(said)
+        return ContextTooLongError(message)
     match error:
         case ModelError():
             return error
         case vendor.ModelRateLimitError():
-            return RateLimitedError(said, retry_after_seconds=error.retry_after)
+            return RateLimitedError(message, retry_after_seconds=error.retry_after)
         case vendor.ModelQuotaExceededError():
-            return ModelError(f"{said} (the account has nothing left to spend)")
+            return ModelError(f"{message} (the account has no credit left)")
         case vendor.ModelAuthenticationError():
-            return ModelError(f"{said} (the key was refused: {connection.advice})")
+            return ModelError(f"{message} (the provider rejected the key: {connection.advice})")
         case vendor.ModelNotFoundError():
-            return UnknownModelError(f"{said}{_advice(connection)}")
+            return UnknownModelError(f"{message}{_advice(connection)}")
         case vendor.ModelTimeoutError() | vendor.ModelRequestTimeout():
-            return ModelTimeoutError(said)
+            return ModelTimeoutError(message)
         case vendor.ModelConnectionError() | httpx2.TransportError():
-            return _unreachable(said, connection, has_begun=has_begun)
+            return _unreachable(message, connection, has_begun=has_begun)
         case _:
-            return _other(error, said)
+            return _other(error, message)
 
 
-def _other(error: Exception, said: str) -> ModelError:
+def _other(error: Exception, message: str) -> ModelError:
     if isinstance(error, vendor.ModelAPIError) and error.retry_after is not None:
-        return RateLimitedError(said, retry_after_seconds=error.retry_after)
+        return RateLimitedError(message, retry_after_seconds=error.retry_after)
     match error:
         case vendor.ModelUnavailableError() | vendor.ModelServerError():
-            return ModelError(said, is_retryable=True)
+            return ModelError(message, is_retryable=True)
         case vendor.ModelRequestRejectedError() | vendor.ContentFilterError():
-            return ModelError(said)
+            return ModelError(message)
         case vendor.ModelHTTPError():
-            return ModelError(said, is_retryable=error.status_code in _PASSING)
+            return ModelError(message, is_retryable=error.status_code in _RETRYABLE)
         case vendor.ModelAPIError() | vendor.UnexpectedModelBehavior():
-            return ModelError(said, is_retryable=True)
+            return ModelError(message, is_retryable=True)
         case _:
-            return ModelError(said)
+            return ModelError(message)
 
 
-def _unreachable(said: str, connection: Connection, *, has_begun: bool) -> ModelError:
+def _unreachable(message: str, connection: Connection, *, has_begun: bool) -> ModelError:
     if has_begun:
-        return StreamCutError(said)
+        return StreamCutError(message)
     where = f" at {connection.base_url}" if connection.base_url else ""
     hint = "; is `ollama serve` running?" if connection.kind == "ollama" else ""
-    return ModelError(f"{said} (cannot reach {connection.name}{where}{hint})", is_retryable=True)
+    return ModelError(f"{message} (cannot reach {connection.name}{where}{hint})", is_retryable=True)
 
 
 def _advice(connection: Connection) -> str:
     if connection.kind == "ollama":
-        return " (`ollama pull` fetches models, `ollama list` shows them)"
-    return f" (is the model's name right, and {connection.base_url or 'the address'}?)"
+        return " (download it with `ollama pull`; `ollama list` shows installed models)"
+    return f" (check the model name and {connection.base_url or 'the base URL'})"
 
 
 def _is_too_long(error: Exception) -> bool:
@@ -115,7 +115,7 @@ def _body_message(body: object) -> str:
 
 
 def _reported(body: object) -> Mapping[str, Any]:
-    """Find the part of an error body that says what went wrong; servers nest it or not."""
+    """Return the error object of a response body, which some servers nest."""
     if not isinstance(body, dict):
         return {}
     outer = cast("dict[str, Any]", body)
@@ -125,8 +125,8 @@ def _reported(body: object) -> Mapping[str, Any]:
     return cast("dict[str, Any]", inner) if isinstance(inner, dict) else outer
 
 
-def _said(error: Exception, connection: Connection) -> str:
-    """Quote the provider, shortly and without the key, should it echo that."""
+def _message_of(error: Exception, connection: Connection) -> str:
+    """Return the provider's message, truncated and with the key redacted."""
     body = error.body if isinstance(error, vendor.ModelAPIError) else None
     text = _body_message(body) or str(error) or type(error).__name__
     if isinstance(error, vendor.ModelHTTPError):
@@ -134,4 +134,4 @@ def _said(error: Exception, connection: Connection) -> str:
     if connection.api_key:
         text = text.replace(connection.api_key, "***")
     text = clean_text(text)
-    return text if len(text) <= _SAID else f"{text[:_SAID]}…"
+    return text if len(text) <= _LONGEST_MESSAGE else f"{text[:_LONGEST_MESSAGE]}…"

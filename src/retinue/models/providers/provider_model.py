@@ -1,4 +1,4 @@
-"""A provider's model behind our port."""
+"""Implements the model port with pydantic-ai."""
 
 import logging
 from collections.abc import AsyncGenerator, AsyncIterator, Mapping
@@ -26,7 +26,7 @@ logger = logging.getLogger(__name__)
 
 
 class ProviderModel:
-    """One model of one provider, called through pydantic-ai without its agent loop or retries."""
+    """One model of one provider, called through pydantic-ai without its agent loop and retries."""
 
     def __init__(
         self,
@@ -53,7 +53,7 @@ class ProviderModel:
         return self._window
 
     def _supported(self, options: ModelOptions) -> ModelOptions:
-        """What can be sent; the log says once which options cannot."""
+        """Return the supported options; logs each unsupported one once."""
         profile = cast("Mapping[str, Any]", self._vendor.profile)
         kept, dropped = without_unsupported(options, self._connection, profile)
         for name in sorted(dropped - self._reported):
@@ -66,7 +66,7 @@ class ProviderModel:
     async def stream(self, request: ModelRequest) -> AsyncIterator[ModelEvent]:
         has_begun = False
         try:
-            # Closed here and now, so that the connection does not outlive an answer nobody wants.
+            # Closed at once, so that the connection does not outlive a cancelled response.
             async with aclosing(self._events(request)) as events:
                 async for event in events:
                     has_begun = True

@@ -1,4 +1,4 @@
-"""Our request in pydantic-ai's words."""
+"""Converts model requests to pydantic-ai messages and settings."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, cast
@@ -23,11 +23,11 @@ from retinue.models.providers.connection import Connection, Kind
 from retinue.models.providers.option_encoder import vendor_options
 from retinue.records import CallPart, Part, TextPart, ThinkingPart
 
-_FROM_TAGS = "content"  # how pydantic-ai marks thoughts that a model wrote into its text
+_FROM_TAGS = "content"  # pydantic-ai's id for reasoning that was part of the text
 
 
 def vendor_messages(request: ModelRequest, *, name: str, kind: Kind) -> list[vendor.ModelMessage]:
-    """Translate a conversation without what another model signed, which only that one can read."""
+    """Convert a conversation; data that another model signed is left out."""
     turns: list[vendor.ModelMessage] = []
     pending: list[vendor.ModelRequestPart] = []
     if request.system:
@@ -51,10 +51,10 @@ def vendor_messages(request: ModelRequest, *, name: str, kind: Kind) -> list[ven
 
 
 def _close(pending: list[vendor.ModelRequestPart], text: str, *, kind: Kind) -> None:
-    """Say what comes after the conversation, in the last message where that is a person's."""
+    """Add the closing text to the last user message, or as a new message."""
     said: list[vendor.UserContent] = [text]
     if kind == "anthropic" and pending:
-        said = [vendor.CachePoint(), text]  # what is kept ends before it
+        said = [vendor.CachePoint(), text]  # the cached prefix ends before it
     last = pending[-1] if pending else None
     if isinstance(last, vendor.UserPromptPart) and not isinstance(last.content, str):
         pending[-1] = vendor.UserPromptPart(content=[*last.content, *said])
@@ -78,7 +78,7 @@ def vendor_parameters(request: ModelRequest) -> ModelRequestParameters:
 def vendor_settings(
     request: ModelRequest, options: ModelOptions, *, connection: Connection
 ) -> ModelSettings:
-    """Translate options; there are no retries here, since the engine's are durable."""
+    """Convert options; retries are disabled, since the engine has durable ones."""
     chosen = vendor_options(options, connection, has_tools=bool(request.tools))
     chosen["max_retries"] = 0
     match connection.kind:

@@ -1,4 +1,4 @@
-"""What pydantic-ai streams, in our words."""
+"""Converts pydantic-ai stream events to model events."""
 
 import json
 from collections.abc import Iterator, Mapping
@@ -15,12 +15,12 @@ from retinue.text import clean_json, clean_text
 
 
 class Incoming:
-    """One answer as it arrives; gives deltas, and at the end the whole of it."""
+    """Parses one response: deltas as they arrive, and the whole response at the end."""
 
     def __init__(self, name: str) -> None:
         self._name = name
-        self._places: dict[int, int] = {}  # the vendor's index of a part → ours
-        self._halves: dict[int, str] = {}  # the first half of a character that was cut in two
+        self._places: dict[int, int] = {}  # the vendor's index of a part → our index
+        self._halves: dict[int, str] = {}  # the first half of a split surrogate pair
 
     def deltas(self, event: vendor.ModelResponseStreamEvent) -> Iterator[ModelEvent]:
         match event:
@@ -32,14 +32,14 @@ class Incoming:
                 pass
 
     def completed(self, response: vendor.ModelResponse) -> Completed:
-        """Give the whole answer; one that the provider did not finish is no answer."""
+        """Return the whole response. Raises `StreamCutError` if it has no finish reason."""
         details = response.provider_details or {}
         finish = details.get("finish_reason") or (
-            # A refusal keeps no reason of its own; it is finished all the same.
+            # A refusal has no finish reason, but is complete.
             "content_filter" if response.finish_reason == "content_filter" else ""
         )
         if not finish:
-            raise StreamCutError(f"{self._name} broke off in mid-answer")
+            raise StreamCutError(f"{self._name}: the response ended without a finish reason")
         kept = [part for part in response.parts if isinstance(part, _KEPT)]
         return Completed(
             parts=[_part(part) for part in kept],
@@ -50,7 +50,7 @@ class Incoming:
         )
 
     def leftovers(self) -> Iterator[ModelEvent]:
-        """Give what was held back for a second half that never came."""
+        """Yield text that was held back for a second half that never arrived."""
         for place, half in self._halves.items():
             if half:
                 yield TextDelta(part=place, text=clean_text(half))
@@ -90,7 +90,7 @@ class Incoming:
             yield TextDelta(part=place, text=clean_text(text))
 
     def _provider(self, response: vendor.ModelResponse, parts: list["_Kept"]) -> Mapping[str, Any]:
-        """Collect what the same model wants to see again when this answer is history."""
+        """Collect the data that the same model expects back in later requests."""
         texts = {
             str(index): details
             for index, part in enumerate(parts)
@@ -122,7 +122,7 @@ def _part(part: _Kept) -> Part:
             )
         case vendor.ToolCallPart():
             arguments, malformed = _arguments(part.args)
-            # Ids are ours: servers repeat theirs, within an answer or from one answer to the next.
+            # Use our own ids, because servers reuse theirs within and across responses.
             return CallPart(
                 id=new_call_id(),
                 name=clean_text(part.tool_name),
@@ -138,7 +138,7 @@ def _opaque(identity: str | None, details: dict[str, Any] | None) -> dict[str, A
 
 
 def _plain(details: dict[str, Any] | None) -> dict[str, Any] | None:
-    """Make details that can be stored; ones that cannot are not worth an answer."""
+    """Convert details to plain JSON; details that cannot be stored are dropped."""
     if not details:
         return None
     try:
@@ -148,7 +148,7 @@ def _plain(details: dict[str, Any] | None) -> dict[str, Any] | None:
 
 
 def _arguments(written: str | dict[str, Any] | None) -> tuple[dict[str, Any], str | None]:
-    """Read a call's arguments; what is not a storable JSON object comes back as its text."""
+    """Parse the arguments of a call; invalid ones are returned as text."""
     if not written:
         return {}, None
     try:
@@ -182,7 +182,7 @@ def _thinking(place: int, text: str) -> Iterator[ModelEvent]:
 
 
 def _usage(response: vendor.ModelResponse) -> Usage | None:
-    """Count each token once: the vendor's input has the cached ones in it, ours does not."""
+    """Count each token once: the vendor's input count includes cached tokens, ours does not."""
     used = response.usage
     if not used.input_tokens and not used.output_tokens:
         return None

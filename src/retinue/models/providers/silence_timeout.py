@@ -1,7 +1,7 @@
-"""Listens to a model's answer on the wire: notices silence, and hangs up.
+"""Timeouts for model responses, measured on the wire.
 
-Silence is measured by bytes, not by events: a provider that thinks for minutes sends keep-alive
-bytes and no event, one that hangs sends none.
+They count bytes, not events: a provider that reasons for minutes sends keep-alive bytes without
+events, one that hangs sends nothing.
 """
 
 import asyncio
@@ -20,7 +20,7 @@ _current: ContextVar["Listener | None"] = ContextVar("_current", default=None)
 
 
 class Listener:
-    """One model call on the wire; every byte of the answer moves its deadline."""
+    """One model call; every byte of the response extends its deadline."""
 
     def __init__(self, timeouts: Timeouts, name: str) -> None:
         self._timeouts = timeouts
@@ -37,9 +37,9 @@ class Listener:
             self._timeout.reschedule(self._deadline)
 
     async def guard(self, step: Awaitable[T]) -> T:
-        """Wait for one step of the call; silence that lasts too long is a `ModelTimeoutError`."""
+        """Await one step of the call. Raises `ModelTimeoutError` if no data arrives in time."""
         if self._has_heard:
-            # The reader may have been away for longer than a model may be silent.
+            # The reader may have been busy for longer than the timeout.
             self._deadline = asyncio.get_running_loop().time() + self._timeouts.idle
         token = _current.set(self)
         try:
@@ -54,7 +54,7 @@ class Listener:
             _current.reset(token)
 
     async def hang_up(self) -> None:
-        """Close the connection if the answer is not at its end; not every vendor does when left."""
+        """Close the connection if the response is incomplete; not every vendor library does."""
         for response in self._responses:
             await response.aclose()
 
@@ -65,8 +65,8 @@ class Listener:
 
     def _complaint(self) -> str:
         if self._has_heard:
-            return f"{self._name} fell silent for {self._timeouts.idle:g} s in mid-answer"
-        return f"{self._name} did not begin to answer within {self._timeouts.first_event:g} s"
+            return f"{self._name} sent no data for {self._timeouts.idle:g} s during its response"
+        return f"{self._name} did not respond within {self._timeouts.first_event:g} s"
 
 
 class _HeardStream(httpx2.AsyncByteStream):
@@ -84,7 +84,7 @@ class _HeardStream(httpx2.AsyncByteStream):
 
 
 async def listen(response: httpx2.Response) -> None:
-    """Let the call that runs follow its response; a hook of the HTTP client."""
+    """Attach the current call to its response; a hook of the HTTP client."""
     listener = _current.get()
     if listener is not None:
         listener.follow(response)

@@ -1,4 +1,4 @@
-"""Makes models of providers; the only place that imports a vendor, in a thread and on first use."""
+"""Creates models of providers; imports vendor libraries in a thread, on first use."""
 
 import asyncio
 import ssl
@@ -25,15 +25,15 @@ def _certificates() -> ssl.SSLContext:
 
 
 class Vendors:
-    """Models that were made, and the HTTP clients that they share, one for each provider."""
+    """Creates models that share one HTTP client per provider."""
 
     def __init__(self, timeouts: Timeouts) -> None:
         self._timeouts = timeouts
         self._clients: dict[str, httpx2.AsyncClient] = {}
 
     async def model(self, connection: Connection, model: str, *, window: int | None) -> Model:
-        # Importing a vendor takes a second or two of CPU: the loop goes on meanwhile.
-        return await asyncio.to_thread(self._made, connection, model, window)
+        # Importing a vendor library takes seconds of CPU time and must not block the event loop.
+        return await asyncio.to_thread(self._create, connection, model, window)
 
     async def close(self) -> None:
         clients = list(self._clients.values())
@@ -41,7 +41,7 @@ class Vendors:
         for client in clients:
             await client.aclose()
 
-    def _made(self, connection: Connection, model: str, window: int | None) -> Model:
+    def _create(self, connection: Connection, model: str, window: int | None) -> Model:
         from retinue.models.providers.context_limits import known_window
         from retinue.models.providers.kinds import vendor_model
         from retinue.models.providers.provider_model import ProviderModel
@@ -63,10 +63,10 @@ class Vendors:
             self._clients[connection.name] = httpx2.AsyncClient(
                 headers=dict(connection.headers),
                 verify=_certificates(),
-                # Silence is measured around the stream, not a second time here.
+                # Read timeouts are handled by `silence_timeout`.
                 timeout=httpx2.Timeout(None, connect=_CONNECT_SECONDS),
                 limits=httpx2.Limits(max_keepalive_connections=_KEPT_CONNECTIONS),
-                # A proxy from the environment is for the world, not for this machine.
+                # Ignore proxies from the environment for local servers.
                 trust_env=urlsplit(connection.base_url or "").hostname not in _LOOPBACK,
                 event_hooks={"response": [listen]},
             )

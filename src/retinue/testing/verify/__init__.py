@@ -1,4 +1,4 @@
-"""`retinue verify`: kill the engine wherever it can die, restart it, and check what it promises."""
+"""`retinue verify`: kills the engine at every failpoint, restarts it, and checks its guarantees."""
 
 from retinue.testing.verify.campaign import list_parts, run
 

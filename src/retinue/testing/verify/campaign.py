@@ -1,4 +1,4 @@
-"""Finds the points at which the engine can die, tries them, and tells what does not hold."""
+"""Finds all kill points, runs a trial for each, and reports violations."""
 
 import os
 import sys
@@ -19,10 +19,10 @@ _DEEP = 80
 _EARLY = 40
 
 Point = tuple[str, str]
-"""A part, and where its engine is killed."""
+"""A part and a kill point in it."""
 
 
-def run(  # noqa: PLR0913  the options of a command, all by name
+def run(  # noqa: PLR0913  (keyword options of a command)
     *,
     parts: Sequence[str] = (),
     only: Sequence[str] = (),
@@ -35,10 +35,10 @@ def run(  # noqa: PLR0913  the options of a command, all by name
     is_json: bool = False,
     write: Callable[[str], object] = sys.stdout.write,
 ) -> int:
-    """Try every kill point of these parts, or of all; gives 0 when everything holds, else 1."""
+    """Try every kill point of the given parts, or of all; returns 0 if there are no violations."""
     began = time.monotonic()
     names = _known(parts)
-    told = None if is_json else write
+    progress = None if is_json else write
     with Workers(jobs or _enough()) as workers:
         whole = [Task(part=name, seed=seed, keeps=keep, logs_reached=True) for name in names]
         first = workers.try_all(whole, None)
@@ -48,7 +48,7 @@ def run(  # noqa: PLR0913  the options of a command, all by name
         tasks = [Task(part=part, kills=[kill], seed=seed, keeps=keep) for part, kill in points]
         if deep:
             tasks += second_deaths(workers, points, seed, keep)
-        verdicts = [*first, *workers.try_all(tasks, told)]
+        verdicts = [*first, *workers.try_all(tasks, progress)]
     seconds = time.monotonic() - began
     if is_json:
         write(msgspec.json.encode(facts(verdicts, seconds, seed)).decode() + "\n")
@@ -58,7 +58,7 @@ def run(  # noqa: PLR0913  the options of a command, all by name
 
 
 def list_parts(*, is_json: bool = False, write: Callable[[str], object] = sys.stdout.write) -> int:
-    """Name the parts, with what each of them tries."""
+    """List the parts with their summaries."""
     if is_json:
         listed = [{"name": part.name, "summary": part.summary} for part in PARTS.values()]
         write(msgspec.json.encode(listed).decode() + "\n")
@@ -71,17 +71,17 @@ def list_parts(*, is_json: bool = False, write: Callable[[str], object] = sys.st
 def _known(parts: Sequence[str]) -> Sequence[str]:
     for name in parts:
         if name not in PARTS:
-            raise UsageError(f"there is no part {name!r}: {', '.join(PARTS)} are parts")
+            raise UsageError(f"there is no part {name!r}; the parts are {', '.join(PARTS)}")
     return list(dict.fromkeys(parts)) or list(PARTS)
 
 
 def _enough() -> int:
-    """A trial waits now and then, so that one more than there are cores keeps these busy."""
+    """Return the number of workers: one more than cores, since trials sometimes wait."""
     return (os.cpu_count() or 1) + 1
 
 
 def chosen(reached: Sequence[Point], only: Sequence[str]) -> list[Point]:
-    """Give the points whose names hold one of the words; a whole name means just that point."""
+    """Return the points whose names contain one of the words; a full name selects only itself."""
     points = list(dict.fromkeys(reached))
     if not only:
         return points
@@ -90,7 +90,7 @@ def chosen(reached: Sequence[Point], only: Sequence[str]) -> list[Point]:
 
 
 def sampled(points: Sequence[Point], count: int, random: Random) -> list[Point]:
-    """Take some of each kind of point, the kinds in turn."""
+    """Return a sample that covers all kinds of points evenly."""
     kinds: dict[Point, list[Point]] = {}
     for part, kill in points:
         kinds.setdefault((part, kill.rpartition(":")[0]), []).append((part, kill))
@@ -107,7 +107,7 @@ def sampled(points: Sequence[Point], count: int, random: Random) -> list[Point]:
 
 
 def second_deaths(workers: Workers, points: Sequence[Point], seed: int, keep: bool) -> list[Task]:
-    """Choose points of the recovery from a first death, to die there again."""
+    """Choose points in the recovery after a first crash for a second crash."""
     random = Random(seed)
     tasks = [
         Task(part=part, kills=[kill], seed=seed, logs_reached=True)

@@ -1,4 +1,4 @@
-"""What must hold after each trial, judged from the client's own log and the world outside."""
+"""The guarantees that are checked after each trial, based on the client's log and effects."""
 
 import sqlite3
 from collections import Counter, defaultdict
@@ -10,11 +10,11 @@ from retinue.testing.verify.part import Judge
 from retinue.testing.verify.trial_world import DELIVERED
 
 _REPEATED = ("keyed", "pure", "hold", "tell", "permit", "spend")
-"""tools that may run again after a death, with the same key"""
+"""tools that may run again after a crash, with the same key"""
 
 
 def violations(evidence: Evidence, judges: Sequence[Judge] = ()) -> list[str]:
-    """Say everything that does not hold, of these judges too; nothing said means that all does."""
+    """Return all violations, including those that the part's own checks find."""
     return [
         *_fates(evidence),
         *_order(evidence),
@@ -30,13 +30,13 @@ def violations(evidence: Evidence, judges: Sequence[Judge] = ()) -> list[str]:
 
 
 def _fates(evidence: Evidence) -> Iterator[str]:
-    """Every acknowledged message has one final fate, the one that its sender was told."""
+    """Every acknowledged message has one final fate, the one reported to its sender."""
     for sent in evidence.kept:
         if sent.item is None:
             continue
         item = evidence.items.get(sent.item)
         if item is None:
-            yield f"fate: {sent.text!r} was acknowledged and is gone"
+            yield f"fate: {sent.text!r} was acknowledged and is missing"
             continue
         expected = {"failed"} if sent.text == "hopeless" else {"answered"}
         if sent.may_be_cancelled:
@@ -44,11 +44,11 @@ def _fates(evidence: Evidence) -> Iterator[str]:
         if item["fate"] not in expected:
             yield f"fate: {sent.text!r} is {item['fate']}, not {' or '.join(sorted(expected))}"
         if sent.fate and sent.fate != item["fate"]:
-            yield f"fate: {sent.text!r} was told to be {sent.fate} and is {item['fate']}"
+            yield f"fate: {sent.text!r} was reported as {sent.fate} and is {item['fate']}"
 
 
 def _order(evidence: Evidence) -> Iterator[str]:
-    """Messages are in the history once, in the order of their acknowledgement."""
+    """Messages are in the history once, in the order of acknowledgement."""
     said: dict[str, list[str]] = defaultdict(list)
     for agent in evidence.agents.values():
         for record in agent["records"]:
@@ -70,13 +70,13 @@ def _order(evidence: Evidence) -> Iterator[str]:
     for sent in evidence.kept:
         count = texts[sent.written]
         if count > 1:
-            yield f"order: {sent.text!r} was sent once and is there {count} times"
+            yield f"order: {sent.text!r} was sent once and is recorded {count} times"
         if sent.item and not count and not sent.may_be_cancelled:
             yield f"order: {sent.text!r} was acknowledged and is in no history"
 
 
 def _histories(evidence: Evidence) -> Iterator[str]:
-    """Each call has one result, before anything else; each answer belongs to a message."""
+    """Each call is followed by one result; each answer belongs to a message."""
     replies = {(i["agent"], i["reply"]) for i in evidence.items.values() if i is not None}
     for agent in evidence.agents.values():
         where = agent["channel"]
@@ -88,7 +88,7 @@ def _histories(evidence: Evidence) -> Iterator[str]:
             kind = record["kind"]
             if kind == "tool":
                 if record["call"] not in open_calls:
-                    yield f"history: {where!r} has a result that nobody asked for"
+                    yield f"history: {where!r} has a result without a call"
                 else:
                     open_calls.remove(record["call"])
             elif kind in ("assistant", "user", "system", "reset") and open_calls:
@@ -98,13 +98,13 @@ def _histories(evidence: Evidence) -> Iterator[str]:
                 open_calls = [part["id"] for part in record["parts"] if part["type"] == "call"]
                 is_reply = (agent["id"], record["seq"]) in replies
                 if not open_calls and not is_reply and not record.get("side"):
-                    yield f"history: {where!r} has an answer that answers nothing"
+                    yield f"history: {where!r} has an answer without a message"
         if open_calls:
             yield f"history: {where!r} ends with an open call"
 
 
 def _effects(evidence: Evidence) -> Iterator[str]:
-    """Nothing happens twice that must not, and a repeat has the same key."""
+    """Effects that must happen once do, and repeats have the same key."""
     runs = Counter((effect.name, effect.key) for effect in evidence.effects)
     for (name, _), count in runs.items():
         if name in ("once", "stuck", "checked", "asked") and count > 1:
@@ -120,7 +120,7 @@ def _effects(evidence: Evidence) -> Iterator[str]:
 
 
 def _replies(evidence: Evidence) -> Iterator[str]:
-    """Each reply leaves, in order; again only with the same key and where a death explains it."""
+    """Each reply is sent in order; it is repeated only after a crash and with the same key."""
     texts: dict[str, set[str]] = defaultdict(set)
     for delivery in evidence.deliveries:
         texts[delivery.key].add(delivery.text)
@@ -128,7 +128,7 @@ def _replies(evidence: Evidence) -> Iterator[str]:
         yield "reply: one key was used for two texts"
     repeats = len(evidence.deliveries) - len(texts)
     if repeats > evidence.log.deaths:
-        yield f"reply: {repeats} repeats after {evidence.log.deaths} deaths"
+        yield f"reply: {repeats} repeats after {evidence.log.deaths} crashes"
     for agent in evidence.agents.values():
         if agent["channel"] not in DELIVERED:
             continue
@@ -146,7 +146,7 @@ def _is_reply(record: Record) -> bool:
 
 
 def _rest(evidence: Evidence) -> Iterator[str]:
-    """Nothing waits, the database is whole, and the folders say the same as the store."""
+    """Nothing is pending, the database is intact, and the folders match the store."""
     for name, count in evidence.log.open_at_the_end.items():
         if count:
             yield f"rest: {count} {name} are left open"
@@ -154,7 +154,7 @@ def _rest(evidence: Evidence) -> Iterator[str]:
         if not agent["isResting"]:
             yield f"rest: {agent['channel']!r} is still in a turn"
     for difference in evidence.differences:
-        # A delivery is no change that the mirror follows: it would at worst be repeated by its key.
+        # The mirror does not follow deliveries; at worst one is repeated with the same key.
         if "outbox differs" not in difference:
             yield f"folders: {difference}"
     database = sqlite3.connect(evidence.database)

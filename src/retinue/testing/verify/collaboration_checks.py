@@ -1,4 +1,4 @@
-"""What must hold between agents after a trial: everybody is asked once and told once."""
+"""Guarantees between agents: each request is made once, and each outcome reported once."""
 
 from collections import Counter
 from collections.abc import Iterator, Mapping
@@ -10,7 +10,7 @@ Agents = Mapping[str, dict[str, Any]]
 
 
 def delegations(agents: Agents) -> Iterator[str]:
-    """Each delegation has one outcome at its caller: the call's result, or a message of its own."""
+    """Each delegation has one outcome at its caller: the call's result, or a separate message."""
     for agent in agents.values():
         notices = [record["text"] for record in agent["records"] if record["kind"] == "system"]
         for result in _results(agent):
@@ -18,11 +18,11 @@ def delegations(agents: Agents) -> Iterator[str]:
             comes_later = result["status"] in ("timeout", "started")
             if came != (comes_later and agent["isActive"]):
                 where = agent["channel"]
-                yield f"delegation: {where!r} was told {came} times, after {result['status']!r}"
+                yield f"delegation: {where!r} got {came} reports after {result['status']!r}"
 
 
 def requests(agents: Agents) -> Iterator[str]:
-    """What an agent asked of another is in one history, once."""
+    """Each request to another agent is recorded once."""
     asked = Counter(
         record["text"]
         for agent in agents.values()
@@ -35,13 +35,13 @@ def requests(agents: Agents) -> Iterator[str]:
 
 
 def children(agents: Agents) -> Iterator[str]:
-    """What a background agent did reaches its parent once."""
+    """The result of a background agent reaches its parent once."""
     for agent in agents.values():
         parent = agents.get(agent["parent"] or "")
         if parent is not None and not agent.get("isSubagent"):
-            told = sum(record.get("origin") == agent["id"] for record in parent["records"])
-            if told != 1:
-                yield f"child: its parent was told {told} times"
+            reports = sum(record.get("origin") == agent["id"] for record in parent["records"])
+            if reports != 1:
+                yield f"child: its parent got {reports} reports"
 
 
 def _results(agent: dict[str, Any]) -> Iterator[dict[str, Any]]:

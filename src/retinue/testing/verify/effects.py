@@ -1,4 +1,4 @@
-"""What the world outside sees of a trial: the effects of tools and the replies that were sent."""
+"""The external effects of a trial: runs of tools and sent replies."""
 
 import os
 from pathlib import Path
@@ -11,7 +11,7 @@ SENT = "sent.log"
 
 
 class Effect(Struct, frozen=True, kw_only=True):
-    """One run of a tool or a hook, or one reply that left."""
+    """One run of a tool or a hook, or one sent reply."""
 
     name: str  # the tool, the hook, or the channel
     key: str  # the idempotency key
@@ -23,7 +23,7 @@ _decoder = msgspec.json.Decoder(Effect)
 
 
 class EffectLog:
-    """A file that is on disk line by line, whatever happens to its writer."""
+    """A log file whose lines survive a crash of the writer."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
@@ -45,5 +45,5 @@ class EffectLog:
 
 
 def note(name: str, key: str, text: str) -> None:
-    """Say that it happened; an engine on trial works in the folder of its trial."""
+    """Log an effect; the engine's working directory is the folder of the trial."""
     EffectLog(Path(EFFECTS)).add(Effect(name=name, key=key, text=text))

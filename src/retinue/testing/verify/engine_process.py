@@ -1,4 +1,4 @@
-"""The engine's process of a trial: does what the client asks, line by line."""
+"""The engine process of a trial: executes the client's requests line by line."""
 
 import asyncio
 import socket
@@ -54,7 +54,7 @@ _SOON = "in 0.05 seconds"
 
 
 def prepare(directory: Path, part: Part) -> None:
-    """Write the project that trials of a part run in."""
+    """Write the project for trials of a part."""
     common = {f"agents/{name}.toml": _DEFINITION.format(name) for name in _DEFINITIONS}
     for name, text in {"retinue.toml": _SETTINGS, **common, **part.files}.items():
         (directory / name).parent.mkdir(parents=True, exist_ok=True)
@@ -75,19 +75,19 @@ async def open_trial(directory: Path, part: Part) -> App:
 
 
 async def serve(directory: Path, part: Part, connection: socket.socket) -> None:
-    """Work until the client says to finish, or hangs up."""
+    """Serve requests until the client finishes or disconnects."""
     app = await open_trial(directory, part)
     reader, writer = await asyncio.open_connection(sock=connection, limit=2**24)
-    desk = TrialDesk(app)
-    while not desk.is_finished and (line := await reader.readline()):
-        answer = await desk.answer(msgspec.json.decode(line))
+    requests = TrialRequests(app)
+    while not requests.is_finished and (line := await reader.readline()):
+        answer = await requests.answer(msgspec.json.decode(line))
         writer.write(msgspec.json.encode(answer) + b"\n")
         await writer.drain()
     writer.close()
 
 
-class TrialDesk:
-    """Answers the client's requests, one at a time."""
+class TrialRequests:
+    """Handles the client's requests, one at a time."""
 
     def __init__(self, app: App) -> None:
         self._app = app
@@ -121,7 +121,7 @@ class TrialDesk:
         return agent.id
 
     async def _wanted(self, request: dict[str, Any]) -> object:
-        """The request for variables that the agent's call left, while it is open."""
+        """Return the open request for variables of an agent."""
         agent = await self._app.store.agent(OWNER, request["agent"])
         return agent.state.deferred[0].id if agent.state.deferred else ""
 
@@ -203,7 +203,7 @@ class TrialDesk:
         return any(run.ended_at is not None for run in runs)
 
     async def _decide(self, request: dict[str, Any]) -> object:
-        """Allow what the agent asks, once it does; an earlier decision counts."""
+        """Allow the agent's request as soon as it is made; an earlier decision counts."""
         requests = self._app.store.requests
         while True:
             found = await requests.list(OWNER, agent_id=request["agent"], limit=1)
@@ -214,7 +214,7 @@ class TrialDesk:
             await asyncio.sleep(_PAUSE_SECONDS)
 
     async def _settle(self, request: dict[str, Any]) -> object:
-        """Wait until nothing is left to do; gives what is still open when it takes too long."""
+        """Wait until nothing is pending; returns what is still open after a timeout."""
         del request
         clock = asyncio.get_running_loop()
         end = clock.time() + _SETTLING_SECONDS
@@ -225,14 +225,14 @@ class TrialDesk:
             await asyncio.sleep(_PAUSE_SECONDS)
 
     async def _finish(self, request: dict[str, Any]) -> object:
-        """Give everything that the store holds, compare the folders with it, and close."""
+        """Return the content of the store, compare the folders with it, and shut down."""
         store = self._app.store
         page = await store.agents(AgentQuery(owner=OWNER, limit=200))
         agents = [await self._agent(agent.id) for agent in page.agents]
         seen = {r["item"] for agent in agents for r in agent["records"] if "item" in r}
         items = {item: await self._item(item) for item in {*request["items"], *seen}}
-        told: dict[str, object] = {"agents": agents, "items": items}
-        told["slots"] = {
+        result: dict[str, object] = {"agents": agents, "items": items}
+        result["slots"] = {
             stored.schedule.id: [
                 msgspec.to_builtins(slot)
                 for slot in await store.schedules.slots(OWNER, stored.schedule.id, 100)
@@ -241,11 +241,11 @@ class TrialDesk:
         }
         await self._app.engine.stop()
         await self._app.mirror.stop()
-        told["differences"] = list(await compare(store, store.data_dir))
+        result["differences"] = list(await compare(store, store.data_dir))
         await self._app.models.close()
         await store.close()
         self.is_finished = True
-        return told
+        return result
 
     async def _agent(self, agent_id: Any) -> dict[str, Any]:
         store = self._app.store

@@ -1,4 +1,4 @@
-"""What a trial leaves behind, for those who judge it."""
+"""The result of a trial, as input for the checks."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
@@ -9,12 +9,12 @@ from retinue.testing.verify.trial_client import Log, Sent
 
 Record = dict[str, Any]
 Told = dict[str, Any]
-"""An agent, as the engine told of it at the end"""
+"""An agent, as the engine reported it at the end"""
 Agents = Mapping[str, Told]
 
 
 class Evidence:
-    """Everything that a trial left behind."""
+    """Everything that is known after a trial."""
 
     def __init__(
         self,
@@ -36,7 +36,7 @@ class Evidence:
 
     @property
     def kept(self) -> list[Sent]:
-        """What was sent to agents that are still there."""
+        """The messages to agents that still exist."""
         return [sent for sent in self.log.sent if sent.agent not in self.log.deleted]
 
     def at(self, channel: str) -> list[Told]:
@@ -47,7 +47,7 @@ class Evidence:
         return [agent for agent in self.agents.values() if agent["definition"] == definition]
 
     def done(self, name: str) -> list[Effect]:
-        """How often a tool or a hook was at work."""
+        """Return the runs of a tool or a hook."""
         return [effect for effect in self.effects if effect.name == name]
 
 
@@ -56,7 +56,7 @@ def records_of(agent: Told, *kinds: str) -> list[Record]:
 
 
 def results_of(agent: Told, name: str = "") -> Iterator[Record]:
-    """The results of its calls, or of those of one tool."""
+    """Yield the results of its calls, or of those of one tool."""
     for record in records_of(agent, "tool"):
         if not name or record["name"] == name:
             yield record

@@ -1,4 +1,4 @@
-"""A part of the proof: agents of its own, what their client does, and what must hold after it."""
+"""A part of the crash tests: its agents, the steps of the client, and its checks."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -16,25 +16,25 @@ Speak = Callable[[ModelRequest], Answer | None]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Part:
-    """What is tried in one go; each kill replays this and nothing else."""
+    """One scenario; each kill point replays it from the start."""
 
     name: str
     summary: str
     steps: Sequence[Step]
-    last: Step | None = None  # after all others, whatever their order
-    judges: Sequence[Judge] = ()  # beside what must hold always
-    speak: Speak | None = None  # what its models say; None of it: the common one answers
-    files: Mapping[str, str] = field(default_factory=dict[str, str])  # of the project, by path
+    last: Step | None = None  # runs after all others, regardless of their order
+    judges: Sequence[Judge] = ()  # checks in addition to the general ones
+    speak: Speak | None = None  # its model; if it returns None, the general model answers
+    files: Mapping[str, str] = field(default_factory=dict[str, str])  # project files by path
 
     def ordered(self, seed: int) -> Sequence[Step]:
-        """Give the steps as they are written for seed 0, else in another order."""
+        """Return the steps, in their original order for seed 0, otherwise shuffled."""
         steps = list(self.steps)
         if seed:
             Random(seed).shuffle(steps)
         return steps if self.last is None else [*steps, self.last]
 
     def play(self, client: TrialClient, seed: int) -> None:
-        """Do every step, and wait until nothing is left to do."""
+        """Run every step, and wait until nothing is pending."""
         for step in self.ordered(seed):
             step(client)
         client.log.open_at_the_end = client.ask({"do": "settle"})

@@ -1,4 +1,4 @@
-"""What `retinue verify` prints: totals, each part, each kind of point, and what does not hold."""
+"""The report of `retinue verify`: totals by kind of point and by part, and violations."""
 
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -12,7 +12,7 @@ class TrialTally(Struct, kw_only=True):
     """Trials of one part, or of one kind of point."""
 
     tried: int = 0
-    killed: int = 0  # where they were meant to be
+    killed: int = 0  # at the intended point
     failed: int = 0
 
     def add(self, verdict: TrialVerdict) -> None:
@@ -22,14 +22,14 @@ class TrialTally(Struct, kw_only=True):
 
 
 def report(verdicts: Sequence[TrialVerdict], seconds: float, seed: int) -> str:
-    """Tell how many points of each kind were tried, and everything that does not hold."""
+    """Format the report as text."""
     kills = [verdict for verdict in verdicts if verdict.kills]
     lines = [*_table("point", kills, _kind), "", *_table("part", kills, lambda v: v.part)]
     for verdict in verdicts:
         if verdict.violations:
             lines += ["", f"{name_of(verdict)}:"]
             lines += [f"  {violation}" for violation in verdict.violations]
-            lines += [f"  again: {reproduce(verdict, seed)}"]
+            lines += [f"  reproduce: {reproduce(verdict, seed)}"]
             lines += [f"  data: {verdict.directory}"] if verdict.directory else []
     count = sum(len(verdict.violations) for verdict in verdicts)
     lines += ["", f"{len(kills)} kill points, {count} violations, {seconds:.0f} s", ""]
@@ -37,7 +37,7 @@ def report(verdicts: Sequence[TrialVerdict], seconds: float, seed: int) -> str:
 
 
 def facts(verdicts: Sequence[TrialVerdict], seconds: float, seed: int) -> dict[str, Any]:
-    """The same as data."""
+    """Return the report as data."""
     kills = [verdict for verdict in verdicts if verdict.kills]
     failed = [verdict for verdict in verdicts if verdict.violations]
     return {
@@ -73,7 +73,7 @@ def reproduce(verdict: TrialVerdict, seed: int) -> str:
 
 
 def _kind(verdict: TrialVerdict) -> str:
-    return "two deaths" if len(verdict.kills) > 1 else verdict.kills[0].rpartition(":")[0]
+    return "two crashes" if len(verdict.kills) > 1 else verdict.kills[0].rpartition(":")[0]
 
 
 def _tallies(

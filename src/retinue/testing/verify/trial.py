@@ -1,4 +1,4 @@
-"""One trial: play a part, die where it was told to, go on, and judge what is left."""
+"""One trial: runs a part, crashes at the given points, recovers, and checks the result."""
 
 import os
 import shutil
@@ -23,24 +23,24 @@ _ROOM_BYTES = 200_000_000
 
 
 class Task(Struct, frozen=True, kw_only=True):
-    """What to try: `kills` names the point of the first death, then of the next one."""
+    """A trial to run; `kills` has the kill point of the first crash, then of the next."""
 
     part: str
     kills: Sequence[str] = ()
     seed: int = 0
-    keeps: bool = False  # the data, when something does not hold
+    keeps: bool = False  # keeps the data if there are violations
     logs_reached: bool = False
 
 
 class TrialVerdict(Struct, frozen=True, kw_only=True):
-    """How a trial ended."""
+    """The result of a trial."""
 
     part: str
     kills: Sequence[str]
     deaths: int
     violations: Sequence[str]
     seconds: float
-    reached: Sequence[Sequence[str]] = ()  # by each process, in order
+    reached: Sequence[Sequence[str]] = ()  # points by process, in order
     directory: str = ""
 
 
@@ -76,7 +76,7 @@ def try_out(task: Task) -> TrialVerdict:
 
 
 def _played(client: TrialClient, part: Part, seed: int) -> list[str]:
-    """Play the part to its end and give what does not hold."""
+    """Run the part and return the violations."""
     directory = client.directory
     try:
         part.play(client, seed)
@@ -97,14 +97,14 @@ def _played(client: TrialClient, part: Part, seed: int) -> list[str]:
 
 
 def _place() -> str | None:
-    """A file system in memory, where there is one: a kill loses nothing that was written to it."""
+    """Return an in-memory file system if available; it survives a kill of the process."""
     memory = Path("/dev/shm")
     is_roomy = memory.is_dir() and os.access(memory, os.W_OK)
     return str(memory) if is_roomy and shutil.disk_usage(memory).free > _ROOM_BYTES else None
 
 
 def _reached(directory: Path, deaths: int) -> list[list[str]]:
-    """Give what each process reached, each time as `name:count`."""
+    """Return the points that each process reached, as `name:count`."""
     result: list[list[str]] = []
     for number in range(deaths + 1):
         path = directory / REACHED.format(number)

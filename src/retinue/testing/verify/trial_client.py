@@ -1,4 +1,4 @@
-"""The client of a trial: keeps its own log of what it was told, tries again after a death."""
+"""The client of a trial: logs all acknowledgements, and retries after a crash."""
 
 import asyncio
 import logging
@@ -25,30 +25,30 @@ _WAIT_SECONDS = 15.0
 _PAUSE_SECONDS = 0.005
 REACHED = "reached-{}.log"
 Serve = Callable[[socket.socket], Coroutine[Any, Any, None]]
-"""what an engine's process does with its end of a connection"""
+"""serves the engine's end of a connection"""
 ERRORS = "errors.log"
 
 
 class Stuck(Exception):  # noqa: N818  an outcome of a trial
-    """The engine did not answer in time, or ended without being killed."""
+    """The engine did not answer in time, or exited without being killed."""
 
 
 class _Died(Exception):  # noqa: N818
-    """The engine's process is gone."""
+    """The engine process has exited."""
 
 
 @dataclass(slots=True, kw_only=True)
 class Sent:
-    """A message as the client remembers it."""
+    """A message that the client sent."""
 
     text: str
     channel: str
     key: str | None
-    written: str  # the text as it is to be in the history
+    written: str  # the expected text in the history
     silent: bool = False
-    item: str | None = None  # None: never acknowledged
+    item: str | None = None  # None = never acknowledged
     agent: str | None = None
-    fate: str = ""  # as told to the client
+    fate: str = ""  # as reported to the client
     reply: str = ""
     may_be_cancelled: bool = False
 
@@ -64,7 +64,7 @@ class Ordered:
 
 @dataclass(slots=True, kw_only=True)
 class Log:
-    """What the engine acknowledged, and how often it died."""
+    """What the engine acknowledged, and the number of crashes."""
 
     sent: list[Sent] = field(default_factory=list[Sent])
     ordered: list[Ordered] = field(default_factory=list[Ordered])
@@ -72,13 +72,15 @@ class Log:
     names: dict[str, str] = field(default_factory=dict[str, str])
     deleted: list[str] = field(default_factory=list[str])
     schedules: list[str] = field(default_factory=list[str])
-    seen: dict[str, Any] = field(default_factory=dict[str, Any])  # what it looked up at the end
+    seen: dict[str, Any] = field(
+        default_factory=dict[str, Any]
+    )  # what the client looked up at the end
     open_at_the_end: dict[str, int] = field(default_factory=dict[str, int])
     deaths: int = 0
 
 
 class TrialClient:
-    """Talks to one engine after the other, all on the same data."""
+    """Talks to successive engine processes on the same data."""
 
     def __init__(
         self, directory: Path, kills: Sequence[str], *, serve: Serve, logs_reached: bool
@@ -94,9 +96,9 @@ class TrialClient:
         self._socket: socket.socket | None = None
         self._buffer = b""
 
-    # -- what a script does
+    # -- steps
 
-    def post(  # noqa: PLR0913  what a person may say about a message, all by name
+    def post(  # noqa: PLR0913  (keyword options)
         self,
         channel: str,
         text: str,
@@ -108,9 +110,9 @@ class TrialClient:
         definition: str = "helper",
         written: str | None = None,
     ) -> Sent:
-        """Send a message; with a key, as often as it takes to be told that it is stored.
+        """Send a message; with a key, repeat it until it is acknowledged.
 
-        One that `chats` comes as from a person who types: the engine waits for more of it.
+        With `chats`, it comes from a chat connector, so the engine waits for more messages.
         """
         sent = Sent(
             text=text,
@@ -138,7 +140,7 @@ class TrialClient:
         return sent
 
     def until_effect(self, text: str, sent: Sent) -> None:
-        """Wait until a tool was seen at work, or the message ended without it."""
+        """Wait until a tool has run, or the message ended without it."""
         end = time.monotonic() + _PATIENCE_SECONDS
         while not any(effect.text == text for effect in self._effects.read()):
             answer = self.ask({"do": "outcome", "item": sent.item, "wait": 0})
@@ -149,7 +151,7 @@ class TrialClient:
             time.sleep(_PAUSE_SECONDS)
 
     def until_waiting(self, sent: Sent) -> list[str]:
-        """Wait until a message waits for others, and give these; none when it ended before."""
+        """Wait until a message waits for other agents, and return them; none if it ended before."""
         end = time.monotonic() + _PATIENCE_SECONDS
         while True:
             answer = self.ask({"do": "outcome", "item": sent.item, "wait": 0})
@@ -160,11 +162,11 @@ class TrialClient:
             time.sleep(_PAUSE_SECONDS)
 
     def until_idle(self, sent: Sent) -> None:
-        """Wait until no child of the agent is at work."""
+        """Wait until no child of the agent is running."""
         end = time.monotonic() + _PATIENCE_SECONDS
         while self.command("at_work", sent):
             if time.monotonic() > end:
-                raise Stuck(f"the children of {sent.channel!r} never rested")
+                raise Stuck(f"the children of {sent.channel!r} never became idle")
             time.sleep(_PAUSE_SECONDS)
 
     def release(self, what: str) -> None:
@@ -195,7 +197,7 @@ class TrialClient:
         self.log.ordered.append(Ordered(name=name, fate=answer["fate"], code=answer["code"]))
 
     def ask(self, request: dict[str, Any], *, again: bool = True) -> Any:
-        """Ask until there is an answer; without `again`, None stands for a lost one."""
+        """Repeat a request until it is answered; without `again`, return None if it was lost."""
         while True:
             try:
                 answer = self._exchange(request)
@@ -217,7 +219,7 @@ class TrialClient:
             self._socket.close()
         os.close(self._acks)
 
-    # -- how it gets there
+    # -- connection
 
     def _note(self, fact: dict[str, Any]) -> None:
         os.write(self._acks, msgspec.json.encode(fact) + b"\n")
@@ -254,7 +256,7 @@ class TrialClient:
         return ours
 
     def _bury(self) -> None:
-        """See to it that the process died as it was meant to."""
+        """Check that the process was killed as intended."""
         assert self._socket is not None
         self._socket.close()
         _, status = os.waitpid(self._pid, 0)
@@ -263,24 +265,24 @@ class TrialClient:
         self.log.deaths += 1
         self._note({"died": self.log.deaths})
         if not was_meant:
-            raise Stuck(f"the engine ended by itself: {self._last_words()}")
+            raise Stuck(f"the engine exited unexpectedly: {self._last_words()}")
 
     def _last_words(self) -> str:
         try:
             return (self.directory / ERRORS).read_text(encoding="utf-8")[-2000:]
         except FileNotFoundError:
-            return "without a word"
+            return "no error output"
 
 
 def _be_engine(directory: Path, serving: Coroutine[Any, Any, None]) -> None:
-    """Never returns: the forked process is an engine from here on."""
+    """Run the engine in the forked process; never returns."""
     status = 70
     try:
         os.chdir(directory)
-        logging.disable(logging.WARNING)  # what a trial makes fail is no news
+        logging.disable(logging.WARNING)  # failures are part of a trial
         asyncio.run(serving)
         status = 0
-    except BaseException:  # noqa: BLE001  the last words of a process
+    except BaseException:  # noqa: BLE001  (logged before exit)
         with (directory / ERRORS).open("a", encoding="utf-8") as file:
             traceback.print_exc(file=file)
     finally:

@@ -1,4 +1,4 @@
-"""Hooks of a trial, one of each kind: they mark what passes, and say that they were asked."""
+"""Hooks for trials, one of each kind: they mark messages and log their runs."""
 
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
@@ -25,9 +25,9 @@ BRIEF = " Be brief."
 WHISPERED = "whispered"
 FORBIDDEN, BLOCKED = "forbidden", "Not about that."
 ERASED = "keyed"
-"""the tool whose calls leave no trace"""
+"""the tool whose calls are erased"""
 _PLAIN = "agents_message"
-"""the tool whose results are left alone: others read them"""
+"""the tool whose results stay unchanged, because checks read them"""
 
 
 def _born(ctx: Any) -> None:

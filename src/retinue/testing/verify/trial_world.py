@@ -1,4 +1,4 @@
-"""The model, the tools and the connector that all trials have; nothing of them has a memory."""
+"""The stateless model, tools and connector of all trials."""
 
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping, Sequence
@@ -21,13 +21,13 @@ Act = Callable[[ToolContext, str], Awaitable[str]]
 RELEASED = "released"
 CONNECTOR = "log"
 DELIVERED = ("main", "reset", "stopped", "asking", "asking-later")
-"""the channels whose replies leave through the connector"""
+"""the channels whose replies are sent through the connector"""
 SWITCHED = "switching"
-"""one more of them, whose person goes from agent to agent"""
+"""another such channel, whose person switches between agents"""
 
 
 def reply(request: ModelRequest) -> Answer:
-    """Answer as a function of the request alone, so that a repeated call gives the same."""
+    """Answer based on the request alone, so that a repeated call gets the same answer."""
     if request.system.startswith("Summarise"):
         return "summed up"
     last = request.messages[-1]
@@ -54,7 +54,7 @@ def reply(request: ModelRequest) -> Answer:
 
 
 def _question(words: str) -> Call:
-    """Read `worker sync 30 create what to do`; a timeout of 0 is none."""
+    """Parse `worker sync 30 create what to do`; 0 means no timeout."""
     agent, mode, seconds, session, content = words.split(" ", 4)
     arguments: dict[str, object] = {
         "agentId": agent,
@@ -86,14 +86,14 @@ def _lines(request: ModelRequest) -> int:
 
 
 class LogConnector:
-    """Sends replies into a file."""
+    """Writes replies to a file."""
 
     async def deliver(self, delivery: Delivery) -> None:
         sent = Effect(name=delivery.channel, key=delivery.key, text=delivery.text)
         EffectLog(Path(SENT)).add(sent)
 
 
-# -- a tool of each effect contract, and some that wait or post
+# -- one tool for each effect contract, and some that wait or post
 
 
 def _acting(name: str) -> Act:
@@ -179,7 +179,7 @@ async def fail(what: str) -> str:
 
 
 class TrialTools:
-    """All of them."""
+    """The tools of all trials."""
 
     def __init__(self) -> None:
         made: list[FunctionTool[..., object]] = [
@@ -201,5 +201,5 @@ class TrialTools:
 
 @cache
 def trial_tools() -> TrialTools:
-    """Made once in the process that forks the engines, and not by each of these."""
+    """Return the tools; created once, before the engine processes are forked."""
     return TrialTools()

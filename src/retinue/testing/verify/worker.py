@@ -1,7 +1,7 @@
 """Runs trials: reads tasks from standard input and writes verdicts to standard output.
 
-A process of its own, without threads, because it forks the engines; and armed from the start, since
-failpoints are bound when modules are imported.
+It is a separate process without threads, because it forks the engines. Failpoints are armed from
+the start, since they are bound at import.
 """
 
 import asyncio
@@ -19,7 +19,7 @@ from retinue.testing.verify.trial import Task, try_out
 
 def main() -> None:
     asyncio.run(_warm_up())
-    gc.freeze()  # what is shared with the engines stays shared
+    gc.freeze()  # keeps memory shared with the engine processes
     decoder = msgspec.json.Decoder(Task)
     for line in sys.stdin.buffer:
         verdict = try_out(decoder.decode(line))
@@ -28,7 +28,7 @@ def main() -> None:
 
 
 async def _warm_up() -> None:
-    """Load what every engine loads, once for all that are forked; its threads end with it."""
+    """Load all modules once before forking; the threads end with this function."""
     with tempfile.TemporaryDirectory(prefix="retinue-verify-") as name:
         part = next(iter(PARTS.values()))
         prepare(Path(name), part)

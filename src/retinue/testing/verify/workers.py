@@ -17,7 +17,7 @@ _UNREACHABLE = "nothing:0"
 
 
 class Workers:
-    """Processes that run trials, each one after the other."""
+    """A pool of processes that run trials."""
 
     def __init__(self, jobs: int) -> None:
         environment = {k: v for k, v in os.environ.items() if not k.startswith("RETINUE_")}

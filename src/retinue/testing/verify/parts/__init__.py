@@ -1,4 +1,4 @@
-"""The parts of the proof, in the order in which they are tried."""
+"""The parts of the crash tests, in the order in which they run."""
 
 from collections.abc import Mapping
 

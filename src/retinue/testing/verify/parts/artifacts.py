@@ -1,4 +1,4 @@
-"""Lists and notes: what a call or a keyed request of the owner writes is there exactly once."""
+"""Lists and notes: every write of a call or a keyed request takes effect exactly once."""
 
 from collections import Counter
 from collections.abc import Iterator
@@ -30,14 +30,14 @@ def _tell(client: TrialClient, text: str) -> None:
 
 
 def add(client: TrialClient) -> None:
-    """Items of an agent's calls, of several in one response, and of the owner."""
+    """Add items by calls of an agent, several in one response, and by the owner."""
     _tell(client, "add milk")
     _tell(client, "add bread eggs")
     _operate(client, "lists.item-add", key="k-tea", list=_LIST, title="tea", create_list=True)
 
 
 def write(client: TrialClient) -> None:
-    """Lines of a note, and one that is taken back."""
+    """Append lines to a note, and undo one."""
     _operate(client, "notes.create", key="k-note", title=_NOTE, content="begun")
     _tell(client, "write monday tuesday")
     _tell(client, f"write {_UNDONE}")
@@ -71,7 +71,7 @@ def say(request: ModelRequest) -> Answer | None:
 
 
 def kept(evidence: Evidence) -> Iterator[str]:
-    """Each item and each line is there once, in order; the log has each change once."""
+    """Each item and each line exists once, in order; the log has each change once."""
     seen = evidence.log.seen
     titles = [item["title"] for item in seen["items"]]
     if Counter(titles) != Counter(_ADDED):
@@ -91,7 +91,7 @@ def kept(evidence: Evidence) -> Iterator[str]:
 
 ARTIFACTS = Part(
     name="artifacts",
-    summary="items and notes that calls and keyed requests write, and take back",
+    summary="items and notes written and undone by calls and keyed requests",
     steps=(add, write),
     last=look,
     judges=(kept,),

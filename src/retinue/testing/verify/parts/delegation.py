@@ -1,4 +1,4 @@
-"""Agents that ask others: every way in which a delegation ends."""
+"""Delegation between agents: every way a delegation can end."""
 
 from collections.abc import Iterator, Mapping
 from functools import partial
@@ -14,12 +14,12 @@ _ENDED = {"asking-long": 1, "withdrawing": 1, "ending": 1}
 
 
 def ask_too_long(client: TrialClient) -> None:
-    """A job that outlasts the time that there is for it; the last step waits for it."""
+    """A job that exceeds its timeout; the last step waits for it."""
     client.post("asking-long", "ask worker sync 0 create use hold:long", key=_LONG)
 
 
 def ask(client: TrialClient) -> None:
-    """Every way in which a delegation ends by itself."""
+    """Every way a delegation ends without intervention."""
     client.wait(client.post("asking", "ask worker sync 30 create a quick job", key="k-ask"))
     chain = "ask worker sync 30 create ask expert sync 30 latest-or-create a deep job"
     client.wait(client.post("asking", chain, key="k-ask-chain"))
@@ -68,7 +68,7 @@ def let_go(client: TrialClient) -> None:
 
 
 def _results(evidence: Evidence, jobs: Mapping[str, int]) -> Iterator[str]:
-    """Each job was asked for once, and has one result."""
+    """Each job was requested once and has one result."""
     for channel, due in jobs.items():
         agents = evidence.at(channel)
         results = [record for one in agents for record in results_of(one, "agents_message")]
@@ -78,13 +78,13 @@ def _results(evidence: Evidence, jobs: Mapping[str, int]) -> Iterator[str]:
 
 DELEGATION = Part(
     name="delegation",
-    summary="agents that ask others: sync, async, in chains, several at once, in the background",
+    summary="delegations: sync, async, in chains, in parallel, in the background",
     steps=(ask, ask_later, background),
     judges=(partial(_results, jobs=_ASKED),),
 )
 WITHDRAWAL = Part(
     name="withdrawal",
-    summary="delegations that take too long, are withdrawn, or end with the agent that was asked",
+    summary="delegations that time out, are withdrawn, or whose agent is terminated",
     steps=(ask_too_long, withdraw, terminate),
     last=let_go,
     judges=(partial(_results, jobs=_ENDED),),

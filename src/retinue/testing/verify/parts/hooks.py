@@ -1,4 +1,4 @@
-"""Hooks around a death: what they changed stays changed once, and nothing of theirs is doubled."""
+"""Hooks around a crash: their changes apply once, and nothing is duplicated."""
 
 from collections import Counter
 from collections.abc import Iterator
@@ -34,7 +34,7 @@ def _send(client: TrialClient, channel: str, text: str) -> None:
 
 
 def replaced(client: TrialClient) -> None:
-    """What comes in, results and answers are written down as the hooks give them."""
+    """Messages, results and answers are stored as the hooks return them."""
     for text in ("use pure:a keyed:b", "use fail:c", f"{WHISPERED} something"):
         _send(client, _HOOKED, text)
 
@@ -44,7 +44,7 @@ def blocked(client: TrialClient) -> None:
 
 
 def late(client: TrialClient) -> None:
-    """A result that a call waited for."""
+    """A result of a suspended call."""
     _send(client, "waiting", "ask now")
 
 
@@ -76,7 +76,7 @@ def say(request: ModelRequest) -> Answer | None:
 
 
 def kept(evidence: Evidence) -> Iterator[str]:
-    """Each text was changed once by each hook that it passed, and stays so."""
+    """Each text was changed exactly once by each hook."""
     results = OK + STORED + CREATED, BAD + STORED + CREATED
     expected = {
         _HOOKED: [
@@ -101,26 +101,26 @@ def kept(evidence: Evidence) -> Iterator[str]:
 
 
 def once(evidence: Evidence) -> Iterator[str]:
-    """A hook before a commit is asked again only for a death; one after it is never told twice."""
+    """Hooks before a commit repeat only after a crash; hooks after a commit never repeat."""
     deaths = evidence.log.deaths
     for kind in ("after_create_message", "after_update_message"):
         told = Counter(effect.key for effect in evidence.done(kind))
         if any(count > 1 for count in told.values()):
-            yield f"hook: {kind} was told twice of one message"
+            yield f"hook: {kind} ran twice for one message"
     hooked = evidence.of(_HOOKED)
     created = {effect.key for effect in evidence.done("after_create_message")}
     due = {f"{agent['id']}/{r['seq']}" for agent in hooked for r in _said(agent)}
     if not created <= due or len(due - created) > deaths:
-        yield f"hook: after_create_message missed {len(due - created)} after {deaths} deaths"
+        yield f"hook: after_create_message missed {len(due - created)} after {deaths} crashes"
     agents = Counter(effect.key for effect in evidence.done("after_thread_created"))
     if set(agents) != {agent["id"] for agent in hooked} or max(agents.values()) > 1 + deaths:
-        yield f"hook: after_thread_created was told {list(agents.values())} times"
+        yield f"hook: after_thread_created ran {list(agents.values())} times"
     children = Counter(effect.key for effect in evidence.done("after_subagent_created"))
     if len(children) != 1 or max(children.values()) > 1 + deaths:
-        yield f"hook: after_subagent_created was told {list(children.values())} times"
+        yield f"hook: after_subagent_created ran {list(children.values())} times"
     updates = Counter(effect.text for effect in evidence.done("before_update_message"))
     if not 1 <= updates["ToolRecord"] <= 1 + deaths:
-        yield f"hook: before_update_message was asked about {dict(updates)}"
+        yield f"hook: before_update_message ran for {dict(updates)}"
 
 
 def _said(agent: Told) -> list[Record]:
@@ -140,7 +140,7 @@ def _line(record: Record) -> str:
 _LISTED = ", ".join(f'"{kind}"' for kind in HOOKS)
 HOOKING = Part(
     name="hooks",
-    summary="a hook of each kind: replacing, erasing, blocking, told once",
+    summary="a hook of each kind: replace, erase, block, notify once",
     steps=(replaced, blocked, late, born),
     judges=(kept, once),
     speak=say,

@@ -1,4 +1,4 @@
-"""Messages of people: every way in which one can live and end."""
+"""Messages of people: every way a message can be handled and end."""
 
 from collections.abc import Iterator
 
@@ -100,24 +100,24 @@ def delete(client: TrialClient) -> None:
 
 
 def goodbye(client: TrialClient) -> None:
-    """After a death, a silent message waits for a step that runs anyway: let there be one."""
+    """Run one more step, since a silent message waits for the next step after a crash."""
     client.wait(client.post(SIDE, "goodbye", key="k-goodbye"))
 
 
 def commands(evidence: Evidence) -> Iterator[str]:
-    """What was acknowledged is there."""
+    """Every acknowledged command has taken effect."""
     log, agents = evidence.log, evidence.agents
     if not (log.resets and log.names and log.deleted):
-        yield "command: not all were tried"
+        yield "command: not all commands were tried"
     for agent_id in log.resets:
         if not any(r["kind"] == "reset" for r in agents[agent_id]["records"]):
             yield "command: a reset was acknowledged and is not recorded"
     for agent_id, name in log.names.items():
         if agents[agent_id]["name"] != name:
-            yield "command: a name was acknowledged and is not there"
+            yield "command: a name was acknowledged and is not set"
     for agent_id in log.deleted:
         if agent_id in agents:
-            yield "command: an agent was deleted and is still there"
+            yield "command: an agent was deleted and still exists"
 
 
 MESSAGES = Part(

@@ -1,4 +1,4 @@
-"""A leader and pairs of models that talk to each other: who they are, and what they say."""
+"""A leader with subagents whose two sides are models, and their scripted replies."""
 
 import re
 from collections import Counter
@@ -42,7 +42,7 @@ SPOKEN = ["side_a", "side_a", "side_a", "side_b", "side_b"]
 
 
 def leading(prompt: str, *pairs: str) -> dict[str, str]:
-    """The files of a leader with this prompt, and of pairs."""
+    """Return the project files of a leader with this prompt, and of pairs."""
     return {
         "agents/leader.toml": (
             'name = "leader"\ndisplayName = "Leader"\ndescription = "Leads."\n'
@@ -56,7 +56,7 @@ def leading(prompt: str, *pairs: str) -> dict[str, str]:
 
 
 def speak(request: ModelRequest) -> Answer | None:
-    """What the leader and the two sides say; None when it is somebody else who is asked."""
+    """Return the reply of the leader or of a side; None for other agents."""
     for begins, say in _SPEAKERS.items():
         if request.system.startswith(begins):
             return say(request)
@@ -90,7 +90,7 @@ def _lead(request: ModelRequest) -> Answer:
 
 
 def _make(request: ModelRequest) -> Answer:
-    """Draw, say something that ends nothing, and finish when reminded of that."""
+    """Draw, reply without finishing, and finish when reminded."""
     last = request.messages[-1]
     if isinstance(last, ToolMessage):
         return f"nearly {last.text}"
@@ -117,14 +117,14 @@ _SPEAKERS: Mapping[str, Callable[[ModelRequest], Answer]] = {
 
 
 def _job(request: ModelRequest) -> str:
-    """The last thing that it was told to make."""
+    """Return the last thing that it was asked to make."""
     said = [message for message in request.messages if isinstance(message, UserMessage)]
     texts = [text for message in said for text in texts_of(message) if "Go on." not in text]
     return texts[-1].strip(".").lower()
 
 
 def told(request: ModelRequest) -> list[str]:
-    """What others and tools said, in order."""
+    """Return the texts of other speakers and tools, in order."""
     return [text for message in request.messages for text in texts_of(message)]
 
 
@@ -138,24 +138,24 @@ def texts_of(message: ModelMessage) -> list[str]:
             return []
 
 
-# -- what must hold
+# -- checks
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Expected:
-    """How the children of one definition end."""
+    """The expected end of the children of one definition."""
 
-    runs: int = 1  # of each of them
+    runs: int = 1  # per child
     count: int = 1
-    spoken: Sequence[str] = tuple(SPOKEN)  # by its sides, in all of its runs
-    files: int = 1  # with each result
-    blocks: bool = False  # its results are those of calls
+    spoken: Sequence[str] = tuple(SPOKEN)  # by both sides, in all runs
+    files: int = 1  # per result
+    blocks: bool = False  # its results are results of calls
     is_kept: bool = False
     has_failed: bool = False
 
 
 def family(evidence: Evidence, expected: Mapping[str, Expected]) -> Iterator[str]:
-    """These children are there and no others; each run reached its parent once."""
+    """Exactly these children exist, and each run reached its parent once."""
     children = [agent for agent in evidence.agents.values() if agent["isSubagent"]]
     found = Counter(child["definition"] for child in children)
     due = {name: one.count for name, one in expected.items()}
@@ -169,7 +169,7 @@ def family(evidence: Evidence, expected: Mapping[str, Expected]) -> Iterator[str
 
 
 def trees(evidence: Evidence, expected: Mapping[str, int]) -> Iterator[str]:
-    """The agents of these definitions have so many files, those that were copied among them."""
+    """The agents of these definitions have the expected number of files, including copies."""
     for name, count in expected.items():
         for agent in evidence.of(name):
             if len(agent["files"]) != count:

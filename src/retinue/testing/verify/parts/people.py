@@ -1,4 +1,4 @@
-"""What waits for people or for a time: permissions, approvals, other agents, schedules."""
+"""Permissions, approvals, switched chats and schedules."""
 
 import time
 from collections.abc import Iterator
@@ -38,7 +38,7 @@ def switch(client: TrialClient) -> None:
 
 
 def schedule(client: TrialClient) -> None:
-    """A time that comes while the engine runs, or while it is dead: it runs once."""
+    """A schedule that is due while the engine runs or is down runs once."""
     name = client.ask({"do": "schedule", "title": "timer", "key": "k-timer"})
     client.log.schedules.append(name)
     end = time.monotonic() + _PATIENCE_SECONDS
@@ -49,7 +49,7 @@ def schedule(client: TrialClient) -> None:
 
 
 def decisions(evidence: Evidence) -> Iterator[str]:
-    """What was allowed is held, and each call that waited for a decision has one result."""
+    """Granted permissions are held, and each call that waited for a decision has one result."""
     outcomes: dict[str, list[str]] = {"permitted": [], "approved": [], "undecided": []}
     for agent in evidence.agents.values():
         if agent["channel"] in outcomes:
@@ -61,24 +61,24 @@ def decisions(evidence: Evidence) -> Iterator[str]:
     if outcomes["approved"] not in (["ok"], ["unknown"]):
         yield f"decision: the approved call ended as {outcomes['approved']}"
     if len(outcomes["undecided"]) != 1:
-        yield f"decision: what nobody decided ended as {outcomes['undecided']}"
+        yield f"decision: the undecided request ended as {outcomes['undecided']}"
 
 
 def switched(evidence: Evidence) -> Iterator[str]:
-    """A person who goes from agent to agent gets one reply to each message."""
+    """A person who switches between agents gets one reply to each message."""
     replies = len({d.key for d in evidence.deliveries if d.name == SWITCHED})
     if replies != len(_SWITCHES):
         yield f"reply: {replies} came to the chat that was switched, for {len(_SWITCHES)} messages"
 
 
 def schedules(evidence: Evidence) -> Iterator[str]:
-    """Each due time has exactly one item, and that one final fate."""
+    """Each due time has exactly one item with one final fate."""
     if len(evidence.log.schedules) != 1:
-        yield "schedule: none was made"
+        yield "schedule: none was created"
     for name in evidence.log.schedules:
         slots = evidence.slots.get(name)
         if slots is None:
-            yield f"schedule: {name!r} was acknowledged and is gone"
+            yield f"schedule: {name!r} was acknowledged and is missing"
             continue
         if [slot["status"] for slot in slots] != ["fired"] or slots[0].get("fate") != "answered":
             yield f"schedule: {name!r} ended as {slots}"
@@ -94,7 +94,7 @@ def schedules(evidence: Evidence) -> Iterator[str]:
 
 PEOPLE = Part(
     name="people",
-    summary="permissions, approvals, calls that are put off, switched chats, a schedule",
+    summary="permissions, approvals, suspended calls, switched chats, a schedule",
     steps=(permission, approval, put_off, switch, schedule),
     judges=(decisions, switched, schedules),
 )

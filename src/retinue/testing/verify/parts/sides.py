@@ -1,4 +1,4 @@
-"""Two models that talk to each other: no side speaks twice, and their parent hears of it once."""
+"""Two models that talk to each other: no side speaks twice, and the parent gets one report."""
 
 from collections.abc import Iterator
 
@@ -55,7 +55,7 @@ def say(request: ModelRequest) -> Answer | None:
 
 
 def alternate(evidence: Evidence) -> Iterator[str]:
-    """Each side spoke as often as it had to, in order; the limit is told once, with its reason."""
+    """Each side spoke the expected number of times, in order; the limit is reported once."""
     pair = Expected(blocks=True)
     tired = Expected(blocks=True, has_failed=True, spoken=_TURNS, files=0)
     yield from family(evidence, {"pair": pair, "tired": tired})
@@ -71,7 +71,7 @@ def alternate(evidence: Evidence) -> Iterator[str]:
 
 SIDES = Part(
     name="sides",
-    summary="two models that talk to each other, to their end and to a limit",
+    summary="two models that talk to each other, until they finish and up to a limit",
     steps=(waited_for, to_the_limit, of_a_person),
     judges=(alternate,),
     speak=say,

@@ -1,4 +1,4 @@
-"""Prompts that are called like tools: asked again where that is harmless, and never else."""
+"""Prompts that are called like tools: repeated only if that is safe."""
 
 from collections.abc import Iterator
 
@@ -46,7 +46,7 @@ def say(request: ModelRequest) -> Answer | None:
 
 
 def answered(evidence: Evidence) -> Iterator[str]:
-    """Each call has one result; what was done or posted in it, happened if that says so."""
+    """Each call has one result, which matches the effects of the call."""
     for channel, name in (("asks", "expert"), ("acts", "doer"), ("spreads", "herald")):
         results = [r for agent in evidence.at(channel) for r in results_of(agent)]
         allowed = ("ok",) if name == "expert" else ("ok", "unknown")
@@ -66,7 +66,7 @@ def answered(evidence: Evidence) -> Iterator[str]:
 
 SUB_PROMPTS = Part(
     name="sub-prompts",
-    summary="prompts that are called like tools, with and without tools of their own",
+    summary="prompts that are called like tools, with and without their own tools",
     steps=(consult, act, spread),
     judges=(answered,),
     speak=say,

@@ -1,4 +1,4 @@
-"""Subagents beside their parent, kept ones, handoffs, and files that go both ways."""
+"""Background, resumable and immediate subagents, handoffs, and files in both directions."""
 
 from collections.abc import Iterator
 
@@ -33,13 +33,13 @@ prompt = "successor"
 
 
 def aside(client: TrialClient) -> None:
-    """A child that works beside its parent, with a file of it."""
+    """A child that runs in parallel to its parent, with a file from it."""
     client.wait(client.post(LEADING, "draw plan", key="k-draw", definition=LEADER))
     client.wait(client.post(LEADING, "send crew plan", key="k-crew", definition=LEADER))
 
 
 def kept(client: TrialClient) -> None:
-    """A child that is there from the beginning, and is written to."""
+    """A child that exists from the start and receives messages."""
     sent = client.wait(client.post("keeping", "hello", key="k-kept", definition="keeper"))
     client.until_idle(sent)
     client.wait(client.post("keeping", "again third", key="k-again", definition="keeper"))
@@ -57,7 +57,7 @@ def beside(evidence: Evidence) -> Iterator[str]:
 
 
 def hand_over(client: TrialClient) -> None:
-    """Another definition goes on at once, and begins a child of its own."""
+    """Another definition takes over at once and starts its own child."""
     client.wait(client.post(LEADING, "hand over", key="k-over", definition=LEADER))
     client.wait(client.post(LEADING, "and you?", key="k-you", definition=LEADER))
 
@@ -69,7 +69,7 @@ def say(request: ModelRequest) -> Answer | None:
 
 
 def handed_over(evidence: Evidence) -> Iterator[str]:
-    """It happened once, its first words came once, and its child began once."""
+    """The handoff, its first message and the start of its child happened once."""
     yield from family(evidence, {"pair": Expected(blocks=True)})
     agents = evidence.at(LEADING)
     if [agent["definition"] for agent in agents] != ["successor"]:
@@ -97,7 +97,7 @@ _KEEPER = (
 )
 SUBAGENTS = Part(
     name="subagents",
-    summary="subagents beside their parent, kept and immediate ones, files both ways",
+    summary="background, resumable and immediate subagents, files in both directions",
     steps=(aside, kept),
     judges=(beside,),
     speak=speak,
@@ -113,7 +113,7 @@ SUBAGENTS = Part(
 )
 HANDOFF = Part(
     name="handoff",
-    summary="another definition takes over and begins an immediate subagent",
+    summary="another definition takes over and starts an immediate subagent",
     steps=(hand_over,),
     judges=(handed_over,),
     speak=say,

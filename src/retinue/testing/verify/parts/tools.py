@@ -1,4 +1,4 @@
-"""Tool calls: each effect contract, several at once, and what a call posts."""
+"""Tool calls: each effect contract, parallel calls, and posts to agents."""
 
 from collections.abc import Iterator
 
@@ -28,7 +28,7 @@ def tell(client: TrialClient) -> None:
 
 
 def ran(evidence: Evidence) -> Iterator[str]:
-    """What repeats or asks after a crash was done in the end."""
+    """Tools that repeat or check after a crash have run in the end."""
     done = {(effect.name, effect.text) for effect in evidence.effects}
     due = {("pure", what) for what in "aefg"} | {("keyed", what) for what in "bij"}
     due |= {("checked", "c")}
@@ -37,7 +37,7 @@ def ran(evidence: Evidence) -> Iterator[str]:
 
 
 def posts(evidence: Evidence) -> Iterator[str]:
-    """What a tool posted arrived exactly once, if the tool's result says so."""
+    """A post of a tool arrived exactly once if the tool succeeded."""
     told = news = 0
     for agent in evidence.agents.values():
         for record in agent["records"]:
@@ -49,7 +49,7 @@ def posts(evidence: Evidence) -> Iterator[str]:
 
 TOOLS = Part(
     name="tools",
-    summary="calls of each effect contract, several at once, and a post to another agent",
+    summary="calls of each effect contract, parallel calls, and a post to another agent",
     steps=(every_contract, together, two_steps, tell),
     judges=(ran, posts),
 )

@@ -1,4 +1,4 @@
-"""Subagents that are given variables: one that waited for them, and one for each set of them."""
+"""Subagents with variables: one that waits for them, and one per set of variables."""
 
 from collections import Counter
 from collections.abc import Iterator
@@ -27,25 +27,25 @@ _SPENT = ["side_a", "side_a", "side_b", "side_b"]
 
 
 def provide(client: TrialClient) -> None:
-    """A child that waits for a variable is given it, by somebody who tries until he is told."""
+    """Provide a variable to a waiting child; the client retries until it is acknowledged."""
     sent = client.wait(client.post(LEADING, "create vault gold", key="k-vault", definition=LEADER))
     request = client.command("wanted", sent)
     try:
         client.command("provide", sent, request=request, values={"KEY": _GIVEN})
     except RetinueError as error:
-        # Whoever died before the answer asks again, and finds it done.
+        # After a crash before the answer, the client asks again and finds it done.
         if not (client.log.deaths and error.message.startswith("not_found")):
             raise
 
 
 def fan_out(client: TrialClient) -> None:
-    """A child for each set of variables, before anybody writes."""
+    """Start a child for each set of variables, before the first message."""
     client.ask({"do": "create", "channel": _FANNED, "definition": _FANNED, "env": _VALUES | _JOBS})
     client.wait(client.post(_FANNED, "hello", key="k-fan", definition=_FANNED))
 
 
 def say(request: ModelRequest) -> Answer | None:
-    """A maker with a key spends it, and says that it is done."""
+    """Spend the key and report that it is done."""
     if not request.system.startswith("You spend."):
         return speak(request)
     if isinstance(request.messages[-1], ToolMessage):
@@ -54,7 +54,7 @@ def say(request: ModelRequest) -> Answer | None:
 
 
 def began(evidence: Evidence) -> Iterator[str]:
-    """The child that waited began once; each set of variables has one child, and no other home."""
+    """The waiting child started once; each set of variables belongs to exactly one child."""
     yield from family(
         evidence,
         {
@@ -94,7 +94,7 @@ messageProperty = "what"
 """
 VARIABLES = Part(
     name="variables",
-    summary="subagents that wait for variables, and one for each set of them",
+    summary="subagents that wait for variables, and one per set of variables",
     steps=(provide, fan_out),
     judges=(began,),
     speak=say,
