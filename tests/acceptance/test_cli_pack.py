@@ -173,14 +173,10 @@ def test_a_clash_is_an_error_that_names_both(project: Path, tmp_path: Path) -> N
     [
         ("producr", "there is no definition 'producr'; did you mean 'producer'?"),
         ("broken", "does not load"),
-        ("elsewhere", "'elsewhere' is an external agent"),
     ],
 )
 def test_what_cannot_be_packed_is_refused(project: Path, definition: str, told: str) -> None:
     (project / "agents/broken.toml").write_text('[sideA]\nprompt = "nowhere"')
-    (project / "agents/elsewhere.toml").write_text(
-        'type = "external"\nexternal = {inputUrl = "http://x/", callbackBaseUrl = "http://y/"}'
-    )
 
     done = look("pack", definition, project=project)
 

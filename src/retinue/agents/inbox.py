@@ -37,7 +37,6 @@ class Sender(Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=Tr
     type: Literal["user", "agent", "schedule", "engine"]
     id: str = ""  # user id, agent id, schedule id
     connector: str = ""
-    message_ids: list[str] = []  # as the connector numbers them
 
 
 class ReplyTo(Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):

@@ -14,7 +14,7 @@ from retinue.agents.inbox import Item, Trail, WaitReason
 from retinue.ids import AgentId, CallId, ItemId, RequestId, SideName
 from retinue.records import FileReference, Usage
 
-Lifecycle = Literal["active", "terminated", "deleted"]
+Lifecycle = Literal["active", "terminated"]
 
 
 class TokenStats(Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
@@ -109,7 +109,6 @@ class Turn(Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True
 
     items: list[ItemId]
     first_seq: int  # the first record of this turn
-    started_at: datetime
     steps: int = 0
     attempt: int = 0  # failed attempts of the current model call
     model_index: int = 0  # 0 = the chosen model, then its fallbacks
@@ -156,7 +155,6 @@ class AgentState(Struct, frozen=True, kw_only=True, rename="camel", omit_default
     approvals: list[str] = []  # digests of calls that may run once without approval
     tokens: TokenSnapshot | None = None
     stats: dict[str, dict[str, TokenStats]] = {}
-    provider_session: str | None = None  # a provider-side session id; cleared by a reset
     switched_to: AgentId | None = None  # the agent that answers this chat instead
     route: Route | None = None  # another agent's chat that this agent answers
     came_from: AgentId | None = None  # the agent that the person switched from

@@ -18,14 +18,6 @@ BUILTIN_NAME = "assistant"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class External:
-    """An agent of another system, reached over HTTP."""
-
-    input_url: str
-    callback_base_url: str
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class Packaging:
     """What only matters when a definition is packed for distribution."""
 
@@ -54,8 +46,6 @@ class Definition:
     display_name: str
     description: str
     kind: Kind = "ai_human"
-    external: External | None = None
-    """set when another system answers"""
     side_a: Side
     side_b: Side | None = None
     """set exactly for `dual_ai`"""
@@ -64,8 +54,6 @@ class Definition:
     system_prompt: str | None = None
     """as written; side A's prompt holds it ready to render"""
 
-    provider: str | None = None
-    """`chat.provider`: the backend, when the model's name does not tell"""
     model: str | None = None
     """for prompts that name none"""
     fallback_models: tuple[str, ...] = ()
@@ -86,7 +74,6 @@ class Definition:
 
     ui_visible: bool = True
     """false hides it from clients, from discovery and from delegation"""
-    api_exposed: bool = False
     icon: str | None = None
     color: str | None = None
 
@@ -105,10 +92,6 @@ class Definition:
     warnings: tuple[str, ...] = ()
     revision: str = ""
     """changes with anything that agents would notice"""
-
-    @property
-    def is_external(self) -> bool:
-        return self.external is not None
 
     @property
     def is_dual(self) -> bool:

@@ -10,7 +10,6 @@ import msgspec
 from retinue.definitions.definition import (
     BUILTIN_NAME,
     Definition,
-    External,
     Kind,
     Packaging,
 )
@@ -31,6 +30,7 @@ from retinue.definitions.side import SessionToolBinding, Side
 from retinue.definitions.variable_declarations import declared_variables
 from retinue.settings.keys import camel_case
 
+_NAMED_WITH_MODEL = 'write it before the name of the model (model = "provider:name")'
 _TOOL_NAME = re.compile(r"[A-Za-z0-9_-]{1,64}")
 
 
@@ -102,12 +102,10 @@ def _definition(
         display_name=display_name,
         description=shape.description or display_name,
         kind=kind_of(shape),
-        external=_external(shape),
         side_a=side_a,
         side_b=side_b,
         max_session_turns=shape.max_session_turns,
         system_prompt=shape.system_prompt,
-        provider=shape.chat.provider if shape.chat else None,
         model=shape.model,
         fallback_models=shape.fallback_models,
         options=model_options(shape),
@@ -122,7 +120,6 @@ def _definition(
         agent_allowlist=shape.agent_allowlist,
         agent_denylist=shape.agent_denylist,
         ui_visible=shape.ui_visible,
-        api_exposed=shape.api_exposed,
         icon=shape.icon,
         color=shape.color,
         expose_as_tool=shape.expose_as_tool,
@@ -155,15 +152,6 @@ def _check_options(definition: Definition, references: References, report: Repor
             elif prompt.model is None:  # else the prompt's own file says so
                 where = option_location(name)[0]
                 report.warn((side_name, "prompt"), f"{camel_case(str(where))} {not_sent(model)}")
-
-
-def _external(shape: DefinitionShape) -> External | None:
-    if shape.type != "external" or shape.external is None:
-        return None
-    return External(
-        input_url=shape.external.input_url,
-        callback_base_url=shape.external.callback_base_url,
-    )
 
 
 def _side(
@@ -245,25 +233,15 @@ def _inline_prompt(
 
 
 def _check_type(shape: DefinitionShape, report: Report) -> None:
-    _check_external(shape, report)
+    if shape.chat is not None and shape.chat.provider is not None:
+        message = f"unsupported provider {shape.chat.provider!r}: {_NAMED_WITH_MODEL}"
+        report.error(("chat", "provider"), message)
     if shape.type == "dual_ai":
         _check_dual(shape, report)
         return
     for field in ("side_b", "max_session_turns"):
         if getattr(shape, field) is not None:
             report.warn((field,), "has no effect without type = 'dual_ai'")
-
-
-def _check_external(shape: DefinitionShape, report: Report) -> None:
-    if shape.type != "external":
-        if shape.external is not None:
-            report.error(("external",), "needs type = 'external'")
-        return
-    if shape.external is None:
-        report.error(("external",), "is required when type is 'external'")
-    for field in ("chat", "side_a", "side_b"):
-        if getattr(shape, field) is not None:
-            report.error((field,), "cannot be used when type is 'external'")
 
 
 def _check_dual(shape: DefinitionShape, report: Report) -> None:

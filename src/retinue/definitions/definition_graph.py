@@ -54,7 +54,7 @@ class _Found:
             name=one.name,
             display_name=one.display_name,
             description=one.description,
-            type="external" if one.is_external else one.kind,
+            type=one.kind,
             model=one.model,
             file=one.file,
             is_public=not is_private(one.name),

@@ -95,15 +95,7 @@ class ChatShape(Shape):
     shorthand: ClassVar[str | None] = "provider"
 
     provider: Name | None = None
-
-
-class ExternalShape(Shape):
-    """`[external]`."""
-
-    input_url: Text
-    """where messages are sent"""
-    callback_base_url: Text
-    """where answers come back to"""
+    """refused: the provider stands before the model's name (`model = "openai:gpt-5"`)"""
 
 
 class ReasoningShape(Shape):
@@ -145,12 +137,14 @@ class DefinitionShape(Shape):
     deprecated: ClassVar[Mapping[str, str]] = {"title": "display_name", "tenvs": "env"}
     retired: ClassVar[Mapping[str, str]] = {
         "pinned": "is deprecated and has no effect: pin a conversation instead (pinnedAt)",
+        "api_exposed": "has no effect: there is no API that offers agents as models",
     }
     foreign: ClassVar[Mapping[str, str]] = {
         "tools": "use toolAllowlist, or list them in a prompt of prompts/ that sideA names",
         "prompt": "use systemPrompt for a text, or sideA.prompt for a prompt of prompts/",
         "instructions": "use systemPrompt",
         "id": "use name",
+        "external": "agents of other systems are not supported",
     }
 
     name: Name | None = None
@@ -161,10 +155,9 @@ class DefinitionShape(Shape):
     """what people see; absent: the name"""
     description: Text | None = None
     """what people and other agents read; absent: the display name"""
-    type: Literal["ai_human", "dual_ai", "chat", "external"] | None = None
+    type: Literal["ai_human", "dual_ai", "chat"] | None = None
     """absent: `ai_human`, which `chat` is another word for"""
     chat: ChatShape | None = None
-    external: ExternalShape | None = None
     system_prompt: Text | None = None
     """a text in the place of a prompt of side A"""
     side_a: SideShape | None = None
@@ -214,7 +207,6 @@ class DefinitionShape(Shape):
     agent_denylist: Names | None = None
     ui_visible: StrictBool = True
     """whether people and other agents see it"""
-    api_exposed: StrictBool = False
     icon: Text | None = None
     """for the web app"""
     color: Text | None = None

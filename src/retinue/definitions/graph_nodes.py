@@ -90,7 +90,7 @@ class GraphDefinition(_Node, frozen=True, kw_only=True):
     name: str
     display_name: str
     description: str
-    type: Literal["ai_human", "dual_ai", "external"]
+    type: Literal["ai_human", "dual_ai"]
     model: str | None
     file: str
     is_public: bool  # else only its package can name it

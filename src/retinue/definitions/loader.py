@@ -149,7 +149,6 @@ def _references(
                 "side_a": definition.side_a.prompt.required_schema,
                 "side_b": definition.side_b.prompt.required_schema if definition.side_b else None,
             },
-            is_external=definition.is_external,
         )
         for name, definition in {**retained.neighbours, **retained.definitions}.items()
     }
@@ -161,7 +160,6 @@ def _references(
                 "side_a": _schema(made.shape.side_a, prompts),
                 "side_b": _schema(made.shape.side_b, prompts),
             },
-            is_external=made.shape.type == "external",
         )
     return References(
         definitions=definitions,

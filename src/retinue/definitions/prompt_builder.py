@@ -212,11 +212,6 @@ def _kind(name: str, references: References) -> type[PromptTool] | str:
         return FunctionEntry
     definition = references.definitions.get(name)
     if definition is not None and definition.is_exposed:
-        if definition.is_external:
-            return (
-                f"agent {name!r} cannot be called: another system answers for it (type external), "
-                "and a conversation can only be handed over to an agent of this one"
-            )
         return SubagentConfig if definition.kind == "dual_ai" else HandoffEntry
     if name in references.prompts:
         return SubPromptEntry

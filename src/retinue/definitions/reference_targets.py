@@ -36,7 +36,6 @@ class Callable:
     is_exposed: bool
     schemas: Mapping[SideName, Schema]
     """of the prompts of its sides"""
-    is_external: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -89,35 +89,18 @@ class Scope:
     capability_denylist: Patterns | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Intersection:
-    """Several scopes at once; only what all of them allow."""
-
-    scopes: tuple[Scope, ...]
-
-
-def intersect(first: Scope | Intersection, *others: Scope | Intersection) -> Intersection:
-    """Narrow a scope by others, as delegation does; nothing here can widen one."""
-    scopes = [scope for part in (first, *others) for scope in _scopes(part)]
-    return Intersection(scopes=tuple(dict.fromkeys(scopes)))
-
-
-def verdict(scope: Scope | Intersection, tool: ScopedTool) -> Verdict:
+def verdict(scope: Scope, tool: ScopedTool) -> Verdict:
     """Decide about one tool and say which rule refused it, for the audit log."""
     if tool.name.startswith(SYSTEM_PREFIX):
         return ALLOWED
-    for part in _scopes(scope):
-        found = _tool_verdict(part, tool)
-        if not found:
-            return found
-    return ALLOWED
+    return _tool_verdict(scope, tool)
 
 
-def is_allowed(scope: Scope | Intersection, tool: ScopedTool) -> bool:
+def is_allowed(scope: Scope, tool: ScopedTool) -> bool:
     return verdict(scope, tool).is_allowed
 
 
-def effective(scope: Scope | Intersection, tools: Iterable[ToolT]) -> tuple[ToolT, ...]:
+def effective(scope: Scope, tools: Iterable[ToolT]) -> tuple[ToolT, ...]:
     """Keep the tools that the scope allows, in their order."""
     return tuple(tool for tool in tools if is_allowed(scope, tool))
 
@@ -178,10 +161,6 @@ def matches(pattern: str, name: str) -> bool:
 
 def first_match(patterns: Iterable[str], name: str) -> str | None:
     return next((pattern for pattern in patterns if matches(pattern, name)), None)
-
-
-def _scopes(scope: Scope | Intersection) -> tuple[Scope, ...]:
-    return scope.scopes if isinstance(scope, Intersection) else (scope,)
 
 
 def _tool_verdict(scope: Scope, tool: ScopedTool) -> Verdict:

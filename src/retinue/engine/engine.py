@@ -4,7 +4,7 @@ import asyncio
 import logging
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import suppress
-from typing import Any, Literal
+from typing import Any
 
 from msgspec import structs
 
@@ -20,7 +20,7 @@ from retinue.agents.command import (
     TerminateCommand,
     runs_beside_work,
 )
-from retinue.agents.descriptor import Descriptor, HeartbeatDescriptor, UserDescriptor
+from retinue.agents.descriptor import Descriptor, UserDescriptor
 from retinue.agents.inbox import FINAL, Item, Sender
 from retinue.engine import wiring
 from retinue.engine.addressing import Addressing
@@ -64,8 +64,6 @@ from retinue.text import clean_json
 from retinue.tools.port import ServedFiles, Tool
 
 logger = logging.getLogger(__name__)
-
-FetchStrategy = Literal["most-recent-foreground", "heartbeat"]
 
 _DEFECT_RETRY_SECONDS = 5.0
 _FULL_RETRY_SECONDS = 1.0
@@ -227,12 +225,6 @@ class Engine:
 
     async def delete(self, owner: OwnerId, agent_id: AgentId, *, key: str | None = None) -> None:
         await self._command(owner, agent_id, DeleteCommand(), key=key)
-
-    async def fetch(self, owner: OwnerId, strategy: FetchStrategy) -> Agent | None:
-        """Find an agent by what it is for: the last chat that a person wrote in, the heartbeat."""
-        if strategy == "heartbeat":
-            return await self.store.find(owner, HeartbeatDescriptor())
-        return await self.store.most_recent_foreground(owner)
 
     # -- messages
 

@@ -20,6 +20,7 @@ from retinue.agents.history import is_shown_to_model, without_erased
 from retinue.agents.inbox import Item, ItemBody, Sender, Trail
 from retinue.clock import Clock
 from retinue.definitions.declarations import Hook, HookBlocked, HookKind, HookSet
+from retinue.engine.agent.limits import Limits
 from retinue.engine.agent.live_agent import LiveAgent
 from retinue.engine.calls.tool_call import CallContext, CallResult
 from retinue.engine.lineage.parent_notices import LONGEST_STATUS, said_post, status_post
@@ -45,8 +46,6 @@ from retinue.tools.threads import in_thread
 
 logger = logging.getLogger(__name__)
 
-HOOK_SECONDS = 30.0
-
 ValueT = TypeVar("ValueT")
 RecordT = TypeVar("RecordT", UserRecord | SystemRecord, AssistantRecord, ToolRecord)
 _Nothing = object()
@@ -65,6 +64,7 @@ class HookContext(Struct, frozen=True, kw_only=True):
     files: AgentFiles
     clock: Clock
     emit: Callable[[Effects], None]
+    time_limit_seconds: float  # after which a hook is given up
     terms: ChildTerms | None = None
     trail: Trail = Trail()
 
@@ -113,9 +113,10 @@ def _filled(text: str, name: str) -> str:
 class Hooks:
     """Runs the hooks of a plan; nobody asks it for a plan without any."""
 
-    def __init__(self, trees: FileTrees, clock: Clock) -> None:
+    def __init__(self, trees: FileTrees, clock: Clock, limits: Limits) -> None:
         self._trees = trees
         self._clock = clock
+        self._seconds = limits.hook_seconds
 
     async def begun(self, live: LiveAgent, hooks: HookSet) -> None:
         for hook in hooks.get("after_thread_created", ()):
@@ -251,6 +252,7 @@ class Hooks:
                 files=self._trees.tree(new.id),
                 clock=self._clock,
                 emit=live.hook_effects.append,
+                time_limit_seconds=self._seconds,
                 terms=new.state.child,
             )
             for hook in hooks["after_subagent_created"]:
@@ -277,6 +279,7 @@ class Hooks:
             files=self._trees.tree(live.id),
             clock=self._clock,
             emit=live.hook_effects.append,
+            time_limit_seconds=self._seconds,
             terms=live.state.child,
             trail=Trail(hops=trail.hops + 1) if trail is not None else Trail(hops=1),
         )
@@ -290,6 +293,7 @@ class Hooks:
             files=call.files,
             clock=self._clock,
             emit=call.emit,
+            time_limit_seconds=self._seconds,
             terms=call.state.child,
             trail=call.trail,
         )
@@ -347,12 +351,12 @@ async def _judged(
     return record
 
 
-async def _run(hook: Hook, *given: Any) -> Any:
+async def _run(hook: Hook, who: HookContext, *given: Any) -> Any:
     """Call it; gives `_Nothing`, which nobody accepts, when it failed."""
     if IS_ARMED:
         reach(f"{hook.kind}:before")
     try:
-        return await _called(hook, *given)
+        return await _called(hook, who, *given)
     except HookBlocked as block:
         if hook.kind == "prefilter_llm_history":
             raise
@@ -364,12 +368,12 @@ async def _run(hook: Hook, *given: Any) -> Any:
     return _Nothing
 
 
-async def _called(hook: Hook, *given: Any) -> Any:
-    async with asyncio.timeout(HOOK_SECONDS):
+async def _called(hook: Hook, who: HookContext, *given: Any) -> Any:
+    async with asyncio.timeout(who.time_limit_seconds):
         if inspect.iscoroutinefunction(hook.execute):
-            value = await hook.execute(*given)
+            value = await hook.execute(who, *given)
         else:
-            value = await in_thread(lambda: hook.execute(*given), name=f"hook {hook.id}")
+            value = await in_thread(lambda: hook.execute(who, *given), name=f"hook {hook.id}")
             if inspect.isawaitable(value):
                 value = await value
     if IS_ARMED:

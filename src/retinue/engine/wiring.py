@@ -147,7 +147,7 @@ def make_own_tools(world: World, limits: Limits) -> OwnTools:
         models=world.models,
         default_model=world.settings.model,
         limits=limits,
-        hooks=Hooks(world.trees, world.clock),
+        hooks=Hooks(world.trees, world.clock, limits),
         others=others,
     )
     return together(asked, others)
@@ -202,7 +202,7 @@ def make_contexts(world: World, setup: StepSetup) -> ContextPreviews:
         store=world.store,
         setup=setup,
         composer=RequestBuilder(
-            setup=setup, hooks=Hooks(world.trees, world.clock), trees=world.trees
+            setup=setup, hooks=Hooks(world.trees, world.clock, setup.limits), trees=world.trees
         ),
         environment=world.environment,
     )
@@ -222,7 +222,7 @@ def make_runner(world: World, limits: Limits, parts: Parts) -> Runner:
         disk=DiskFullGate(world.store, world.clock),
     )
     setup = _setup(world, limits, parts)
-    hooks = Hooks(world.trees, world.clock)
+    hooks = Hooks(world.trees, world.clock, limits)
     room = ContextWindow(committer=committer, setup=setup)
     caller = ModelCalls(
         committer=committer,

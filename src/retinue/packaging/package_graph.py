@@ -86,8 +86,6 @@ class _Walk:
             raise UsageError(f"{name!r} is already part of the package {definition.home.package!r}")
         if not definition.file:
             raise UsageError(f"{name!r} is built in, so there is no file to pack")
-        if definition.is_external:
-            raise UsageError(f"{name!r} is an external agent and cannot be packed")
         return definition
 
     def _side(self, definition: Definition, written: object) -> None:

@@ -19,7 +19,7 @@ class DefinitionEntry(Answer, frozen=True, kw_only=True):
     name: str
     display_name: str
     description: str
-    type: Literal["ai_human", "dual_ai", "external"]
+    type: Literal["ai_human", "dual_ai"]
     model: str | None
     icon: str | None
     color: str | None

@@ -105,7 +105,6 @@ class Receipt(Struct, frozen=True, kw_only=True):
 
     item: Item
     agent_id: AgentId
-    is_new_agent: bool
     is_repeat: bool  # the key was seen before; `item` is the first one, as it is now
     position: int  # items of the inbox that come before it
 

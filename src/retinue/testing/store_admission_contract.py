@@ -15,7 +15,7 @@ replace = msgspec.structs.replace
 def beginning(runner: SampleRunner, first: Post) -> Commit:
     """Return the commit that starts a turn for a new message."""
     item = first.item
-    turn = Turn(items=[item.id], first_seq=runner.next_seq, started_at=START)
+    turn = Turn(items=[item.id], first_seq=runner.next_seq)
     commit = runner.step(
         [lambda seq: said(seq, item.body.text, item.id)],
         state=AgentState(created_at=START, updated_at=at(runner.next_seq), turn=turn),

@@ -93,7 +93,6 @@ class StoreContract(StoreBeginningContract, StoreReadingContract):
         posts = [post(new_agent(chat("a")), f"text {number}") for number in range(50)]
         receipts = await asyncio.gather(*(store.admit(one) for one in posts))
         assert len({receipt.agent_id for receipt in receipts}) == 1
-        assert sum(receipt.is_new_agent for receipt in receipts) == 1
         assert [receipt.item.seq for receipt in receipts] == list(range(1, 51))
         assert [receipt.position for receipt in receipts] == list(range(50))
 
@@ -161,7 +160,6 @@ class StoreContract(StoreBeginningContract, StoreReadingContract):
         await runner.commit(replace(runner.step(), lifecycle="terminated"))
         assert await store.find(LOCAL_OWNER, descriptor) is None
         receipt = await store.admit(post(new_agent(descriptor)))
-        assert receipt.is_new_agent
         assert receipt.agent_id != first.id
         found = await store.find(LOCAL_OWNER, descriptor)
         assert found is not None

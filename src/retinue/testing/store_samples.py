@@ -141,7 +141,7 @@ class SampleRunner:
     async def take_turn(self, receipt: Receipt, text: str = "hi") -> Committed:
         """Start and end a turn for one item."""
         item = receipt.item
-        turn = Turn(items=[item.id], first_seq=self.next_seq, started_at=START)
+        turn = Turn(items=[item.id], first_seq=self.next_seq)
         state = AgentState(created_at=START, updated_at=at(self.next_seq), turn=turn)
         begin = self.step(
             [lambda seq: said(seq, item.body.text, item.id)],

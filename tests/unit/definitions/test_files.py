@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from retinue.definitions.definition import External, Packaging
+from retinue.definitions.definition import Packaging
 from retinue.definitions.model_options import ModelOptions
 from retinue.definitions.side import SessionToolBinding
 from retinue.errors import UsageError
@@ -48,7 +48,7 @@ def test_the_example_of_the_seed_loads_unchanged(project: Project) -> None:
     assert reading.capability_allowlist == ("lists.*",)
     assert reading.capability_denylist == ("lists.write",)
     assert reading.agent_allowlist == ("todo", "journal")
-    assert (reading.ui_visible, reading.api_exposed) == (True, False)
+    assert reading.ui_visible
     assert catalog.definition("general").tool_allowlist is None
 
 
@@ -58,7 +58,7 @@ def test_the_helper_of_the_specification_loads_without_a_word(project: Project) 
     helper = catalog.definition("helper")
 
     assert catalog.errors() == ()
-    assert (helper.kind, helper.is_external) == ("ai_human", False)
+    assert helper.kind == "ai_human"
     assert helper.model == "local:small"
     assert helper.tool_allowlist == ("order", "time")
     assert helper.side_a.prompt.text == "You help."
@@ -121,7 +121,6 @@ def test_every_field_is_read_in_both_spellings(project: Project, style: str) -> 
         file="",
         display_name="Full",
         description="All of it.",
-        provider="openai",
         model="m",
         fallback_models=("n", "o"),
         options=ModelOptions(temperature=0.5, max_tokens=100, reasoning_effort="high"),
@@ -136,7 +135,6 @@ def test_every_field_is_read_in_both_spellings(project: Project, style: str) -> 
         agent_allowlist=("peer",),
         agent_denylist=(),
         ui_visible=False,
-        api_exposed=True,
         icon="/icon.svg",
         color="#abc",
         expose_as_tool=True,
@@ -182,7 +180,6 @@ capabilityDenylist = ["d"]
 agentAllowlist = ["peer"]
 agentDenylist = []
 uiVisible = false
-apiExposed = true
 icon = "/icon.svg"
 color = "#abc"
 exposeAsTool = true
@@ -192,8 +189,6 @@ packageName = "p"
 version = "1"
 author = "me"
 license = "MIT"
-[chat]
-provider = "openai"
 [env]
 CITY_name = "Paris"
 [sideA]
@@ -227,7 +222,6 @@ capability_denylist = ["d"]
 agent_allowlist = ["peer"]
 agent_denylist = []
 ui_visible = false
-api_exposed = true
 icon = "/icon.svg"
 color = "#abc"
 expose_as_tool = true
@@ -237,7 +231,6 @@ package_name = "p"
 version = "1"
 author = "me"
 license = "MIT"
-chat = "openai"
 [env]
 CITY_name = "Paris"
 [side_a]
@@ -253,22 +246,11 @@ name = "a_tell"
 """
 
 
-def test_an_external_definition_says_where_it_is_reached(project: Project) -> None:
-    project.write(
-        "agents/far.toml",
-        'type = "external"\n[external]\ninputUrl = "https://a"\ncallbackBaseUrl = "https://b"',
-    )
-    far = project.definition("far")
-
-    assert far.is_external
-    assert far.external == External(input_url="https://a", callback_base_url="https://b")
-
-
 def test_the_type_chat_is_a_conversation_with_a_person(project: Project) -> None:
     project.write("agents/talk.toml", 'type = "chat"')
     talk = project.definition("talk")
 
-    assert (talk.kind, talk.is_external) == ("ai_human", False)
+    assert talk.kind == "ai_human"
     with pytest.raises(UsageError, match="has a person on side B"):
         talk.side("side_b")
 

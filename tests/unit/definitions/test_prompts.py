@@ -33,12 +33,6 @@ prompt = "plain"
 [sideB]
 prompt = "plain"
 """
-EXTERNAL = """
-description = "x"
-type = "external"
-exposeAsTool = true
-external = {inputUrl = "https://a.example/in", callbackBaseUrl = "https://b.example"}
-"""
 
 
 @pytest.fixture
@@ -47,7 +41,6 @@ def crowded(project: Project) -> Project:
     project.write("agents/asset_subagent.toml", DUAL)
     project.write("agents/clerk.toml", 'description = "x"\nexposeAsTool = true')
     project.write("agents/hermit.toml", 'description = "x"')
-    project.write("agents/abroad.toml", EXTERNAL)
     project.write("prompts/plain.md", "You are plain.")
     return project
 
@@ -246,10 +239,6 @@ def test_without_a_list_of_tools_every_other_name_is_a_tool(crowded: Project) ->
         (
             "tools: [hermit]",
             "tools[0]: agent 'hermit' cannot be called: it does not say exposeAsTool",
-        ),
-        (
-            "tools: [abroad]",
-            "tools[0]: agent 'abroad' cannot be called: another system answers for it",
         ),
         (
             "tools: [{name: draw, blocking: true}]",

@@ -7,13 +7,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from retinue.definitions.scoping import (
-    Intersection,
     NameScope,
     Scope,
     ScopeRule,
     agent_verdict,
     effective,
-    intersect,
     is_allowed,
     matches,
     skill_verdict,
@@ -271,24 +269,6 @@ def test_a_denied_name_is_refused_whatever_else_allows_it(scope: Scope, tool: Fa
     )
 
     assert is_allowed(denying, tool) == tool.name.startswith("system_")
-
-
-@given(first=scopes, others=st.lists(scopes, max_size=3), tool=tools)
-def test_adding_a_scope_never_widens(first: Scope, others: list[Scope], tool: FakeTool) -> None:
-    together = is_allowed(intersect(first, *others), tool)
-
-    assert together == all(is_allowed(scope, tool) for scope in (first, *others))
-
-
-@given(first=scopes, second=scopes, third=scopes)
-def test_intersections_flatten_and_keep_each_scope_once(
-    first: Scope, second: Scope, third: Scope
-) -> None:
-    nested = intersect(intersect(first, second), intersect(second, third))
-
-    assert nested == intersect(first, second, third)
-    assert isinstance(nested, Intersection)
-    assert len(set(nested.scopes)) == len(nested.scopes)
 
 
 @pytest.mark.parametrize(

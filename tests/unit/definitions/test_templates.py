@@ -154,9 +154,9 @@ def test_an_inherited_value_of_the_wrong_type_is_told_at_the_template(project: P
 
 
 def test_a_template_may_leave_out_what_every_definition_adds(project: Project) -> None:
-    project.write("agents/templates/far.toml", 'type = "external"\nexternal = {inputUrl = "u"}')
-    project.write("agents/a.toml", 'extends = "far"\n[external]\ncallbackBaseUrl = "c"')
+    project.write("agents/templates/far.toml", 'sideA = {sessionStop = {messageProperty = "m"}}')
+    project.write("agents/a.toml", 'extends = "far"\n[sideA.sessionStop]\nname = "done"')
 
-    external = project.definition("a").external
-    assert external is not None
-    assert (external.input_url, external.callback_base_url) == ("u", "c")
+    stop = project.definition("a").side_a.session_stop
+    assert stop is not None
+    assert (stop.name, stop.message_property) == ("done", "m")

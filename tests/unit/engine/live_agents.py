@@ -36,7 +36,7 @@ def item(
 
 
 def turn_of(*items: Item, **changes: Any) -> Turn:
-    plain = Turn(items=[one.id for one in items], first_seq=1, started_at=NOW)
+    plain = Turn(items=[one.id for one in items], first_seq=1)
     return structs.replace(plain, **changes)
 
 

@@ -66,7 +66,7 @@ def command(seq: int, command: Command) -> Item:
 
 
 LOUD, QUIET = item(1), item(2, silent=True)
-TURN = Turn(items=[ItemId("m0")], first_seq=5, started_at=NOW)
+TURN = Turn(items=[ItemId("m0")], first_seq=5)
 LATER, EARLIER = NOW + timedelta(seconds=9), NOW - timedelta(seconds=9)
 
 

@@ -30,7 +30,7 @@ def decide(
     models: int = 1,
     jitter: float = 1,
 ) -> TryAgain | GiveUp:
-    turn = Turn(items=[], first_seq=1, started_at=NOW)
+    turn = Turn(items=[], first_seq=1)
     turn = structs.replace(turn, attempt=attempt, model_index=model_index)
     return after_failure(turn, error, models=models, now=NOW, jitter=jitter, limits=LIMITS)
 
@@ -49,7 +49,7 @@ def test_each_try_waits_twice_as_long(attempt: int, seconds: float) -> None:
 
 def test_a_wait_never_exceeds_the_longest() -> None:
     limits = Limits(retry_attempts=99, retry_minimum_seconds=1, retry_maximum_seconds=6)
-    turn = Turn(items=[], first_seq=1, started_at=NOW, attempt=50)
+    turn = Turn(items=[], first_seq=1, attempt=50)
     decision = after_failure(turn, BUSY, models=1, now=NOW, jitter=1, limits=limits)
     assert decision == again(6, 51)
 

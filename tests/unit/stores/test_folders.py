@@ -89,9 +89,7 @@ async def test_every_conversation_goes_on_without_the_database(home: Home) -> No
     assert await store.changes(LOCAL_OWNER, after=cursor, agent_id=None, limit=9) is None
     resumed = await SampleRunner.claim(store, runner.id)
     await resumed.take_turn(
-        Receipt(
-            item=waiting.item, agent_id=runner.id, is_new_agent=False, is_repeat=False, position=0
-        )
+        Receipt(item=waiting.item, agent_id=runner.id, is_repeat=False, position=0)
     )
     await again.mirror.stop()
     assert len(again.lines(runner.id)) == 6

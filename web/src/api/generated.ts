@@ -228,7 +228,7 @@ export type DefinitionEntry = {
   name: string;
   package: GraphPackage | null;
   sides: Array<SideEntry>;
-  type: "ai_human" | "dual_ai" | "external";
+  type: "ai_human" | "dual_ai";
   uiVisible: boolean;
   warnings: Array<string>;
 };
@@ -314,7 +314,7 @@ export type GraphDefinition = {
   name: string;
   package: GraphPackage | null;
   sides: Array<GraphSide>;
-  type: "ai_human" | "dual_ai" | "external";
+  type: "ai_human" | "dual_ai";
   warnings: Array<string>;
 };
 

@@ -86,5 +86,4 @@ export const LISTS: Record<GraphDefinition["lists"][number]["name"], string> = {
 export const TYPES: Record<GraphDefinition["type"], string> = {
   ai_human: "Chat agent",
   dual_ai: "Dual-model agent",
-  external: "External agent",
 };

@@ -17,6 +17,7 @@ class Limits:
     retry_minimum_seconds: float = 1
     retry_maximum_seconds: float = 60
     tool_seconds: float = 60
+    hook_seconds: float = 30
     tool_output_characters: int = 30_000
     calls_per_response: int = 64
     message_characters: int = 200_000
@@ -44,6 +45,7 @@ def limits_of(settings: Settings) -> Limits:
         retry_minimum_seconds=limits.retry_minimum_seconds,
         retry_maximum_seconds=limits.retry_maximum_seconds,
         tool_seconds=limits.tool_time_limit_seconds,
+        hook_seconds=limits.hook_time_limit_seconds,
         tool_output_characters=limits.tool_output_limit_chars,
         message_characters=limits.message_chars,
         message_hops=limits.message_hops,

@@ -4,6 +4,7 @@ from retinue.agents.descriptor import SwarmDescriptor, SystemDescriptor
 from retinue.engine.calls.tool_call import CallContext
 from retinue.engine.collaboration.services import CollaborationServices, new_agent
 from retinue.engine.lineage.family_tree import ancestors_of
+from retinue.engine.lineage.fetch_strategies import fetch
 from retinue.engine.lineage.peers import contact_of, may_address, may_write, refuse_swarm
 from retinue.engine.rules.messages import configured_definition
 from retinue.errors import NotFoundError, RefusedError, TerminatedError
@@ -25,7 +26,7 @@ async def default_target(store: Store, agent: Agent) -> Agent:
     contact = await contact_of(store, agent)
     if contact is not None:
         return _open(await store.agent(agent.owner, contact))
-    chat = await store.most_recent_foreground(agent.owner)
+    chat = await fetch(store, agent.owner, "most-recent-foreground")
     if chat is None or chat.id == agent.id:
         raise NotFoundError("there is nobody to write to: name an agentId")
     return chat

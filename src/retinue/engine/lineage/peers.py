@@ -8,6 +8,7 @@ from retinue.definitions.definition import Definition
 from retinue.definitions.package_names import local
 from retinue.definitions.scoping import agent_name_verdict, agent_verdict, visible_agents
 from retinue.engine.lineage.family_tree import Relative, ancestors_of
+from retinue.engine.lineage.fetch_strategies import fetch
 from retinue.errors import RefusedError
 from retinue.ids import AgentId
 from retinue.stores.port import Agent, Store
@@ -80,7 +81,7 @@ async def may_write(catalog: Catalog, store: Store, sender: Agent, target: Agent
         return target.descriptor.contact_agent_id == sender.id
     if may_know(catalog, sender.definition, target.definition):
         return True
-    chat = await store.most_recent_foreground(sender.owner)
+    chat = await fetch(store, sender.owner, "most-recent-foreground")
     return chat is not None and chat.id == target.id  # the default recipient
 
 
@@ -92,5 +93,5 @@ async def _is_family(store: Store, one: Agent, other: Agent) -> bool:
 
 
 def _answers(definition: Definition) -> bool:
-    """Whether it answers messages: not a `dual_ai` definition, and not an external one."""
-    return definition.kind == "ai_human" and not definition.is_external
+    """Whether it answers messages: not a `dual_ai` definition."""
+    return definition.kind == "ai_human"

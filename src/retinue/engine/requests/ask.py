@@ -11,6 +11,7 @@ from retinue.agents.visible_text import visible
 from retinue.clock import Clock
 from retinue.engine.agent.limits import Limits
 from retinue.engine.feed.request_views import headline
+from retinue.engine.lineage.fetch_strategies import fetch
 from retinue.errors import ConflictError, RefusedError
 from retinue.ids import AgentId, CallId, OwnerId, new_item_id, new_request_id
 from retinue.stores.port import NewItem, Post, Store
@@ -83,7 +84,7 @@ class AskDesk:
         """A silent notice in the owner's most recent chat about a background agent's request."""
         if asker.descriptor.is_foreground:
             return []
-        chat = await self._store.most_recent_foreground(asker.owner)
+        chat = await fetch(self._store, asker.owner, "most-recent-foreground")
         if chat is None or chat.id == asker.id:
             return []
         name = visible(request.asked.requester) or asker.definition

@@ -13,6 +13,7 @@ from retinue.agents.request import Request
 from retinue.agents.visible_text import visible
 from retinue.clock import Clock
 from retinue.engine.feed.request_views import headline
+from retinue.engine.lineage.fetch_strategies import fetch
 from retinue.errors import ConflictError, NotFoundError, StoreError, UsageError
 from retinue.failpoints import reach
 from retinue.ids import OwnerId, RequestId, new_item_id
@@ -112,7 +113,7 @@ class Requests:
         """A silent word to the owner's last chat, which was told what a background agent asked."""
         if not request.asked.is_background:
             return None
-        chat = await self._store.most_recent_foreground(request.owner)
+        chat = await fetch(self._store, request.owner, "most-recent-foreground")
         if chat is None or chat.id == request.agent_id:
             return None
         name = visible(request.asked.requester) or request.asked.definition

@@ -16,6 +16,7 @@ from msgspec.structs import replace
 from retinue.agents.descriptor import HeartbeatDescriptor
 from retinue.agents.watch import Mark
 from retinue.clock import Clock
+from retinue.engine.lineage.fetch_strategies import fetch
 from retinue.engine.scheduling.heartbeat_files import HeartbeatFiles, HeartbeatTask, TaskProblem
 from retinue.engine.scheduling.schedule_messages import watched_text
 from retinue.engine.scheduling.schedule_service import Schedules
@@ -102,7 +103,7 @@ class Heartbeat:
         return self.is_enabled and (is_read_anew or self._files.has_news())
 
     async def agent(self) -> Agent | None:
-        return await self._store.find(OWNER, HeartbeatDescriptor())
+        return await fetch(self._store, OWNER, "heartbeat")
 
     async def states(self) -> Sequence[TaskState]:
         """All tasks, as their files say now."""

@@ -11,6 +11,7 @@ from retinue.agents.schedule import LATE, Schedule
 from retinue.agents.state import AgentState
 from retinue.agents.watch import Watch
 from retinue.definitions.catalog import Catalog
+from retinue.engine.lineage.fetch_strategies import fetch
 from retinue.engine.prompting.reload import Reload
 from retinue.errors import NotFoundError, TerminatedError
 from retinue.ids import AgentId, OwnerId, new_agent_id, new_item_id
@@ -88,7 +89,7 @@ class Posting:
                 return target
         except (NotFoundError, TerminatedError):
             pass
-        recent = await self._store.most_recent_foreground(owner)
+        recent = await fetch(self._store, owner, "most-recent-foreground")
         return None if recent is None else recent.id
 
     def new_agent(
@@ -111,7 +112,7 @@ class Posting:
         """Tell an agent, or whoever the owner spoke to last, that something is wrong."""
         target = await self._standing(owner, to) if to is not None else None
         if target is None:
-            recent = await self._store.most_recent_foreground(owner)
+            recent = await fetch(self._store, owner, "most-recent-foreground")
             target = None if recent is None else recent.id
         if target is None:
             return None

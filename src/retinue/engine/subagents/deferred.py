@@ -255,7 +255,7 @@ def _late_call(
         idempotency_key=deferral.id,
         trees=services.trees,
         grants=live.state.grants,
-        turn=Turn(items=[], first_seq=0, started_at=at, trail=deferral.trail),
+        turn=Turn(items=[], first_seq=0, trail=deferral.trail),
         state=live.state,
         config=prompt_config,
         tool=deferral.config.name,

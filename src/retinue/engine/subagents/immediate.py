@@ -59,7 +59,7 @@ class Boots:
         kept = [one for one in draft.state.booted if one.startswith(f"{live.definition}/")]
         turn = draft.state.turn
         if calls:
-            turn = turn or Turn(items=[], first_seq=draft.next_seq, started_at=draft.at)
+            turn = turn or Turn(items=[], first_seq=draft.next_seq)
             side = turn.side if prompt_config.is_dual else ""
             draft.add(AssistantRecord(parts=[call for call, _ in calls], model="", side=side))
             numbers = {call.id: number for call, number in calls}

@@ -14,6 +14,7 @@ from retinue.agents.descriptor import parent_of
 from retinue.agents.inbox import WITHDRAWN, Answer, Item, ItemBody, ReplyTo, Sender, Trail, is_final
 from retinue.engine.agent.limits import Limits
 from retinue.engine.agent.live_agent import Draft, LiveAgent
+from retinue.engine.lineage.fetch_strategies import fetch
 from retinue.engine.rules.messages import reply_text
 from retinue.engine.turn.subagent_completion import Completions
 from retinue.ids import AgentId, new_item_id
@@ -64,7 +65,7 @@ class Reporter:
         if parent is not None:
             return parent
         if change.fate == "failed" and item.body.sender.type == "schedule":
-            chat = await self._store.most_recent_foreground(live.owner)
+            chat = await fetch(self._store, live.owner, "most-recent-foreground")
             return chat.id if chat is not None and chat.id != live.id else None
         return None
 

@@ -94,7 +94,6 @@ def handed_over(draft: Draft, live: LiveAgent, handoff: Handoff, *, is_known: bo
     draft.state = structs.replace(
         draft.state,
         arguments={**draft.state.arguments, **handoff.arguments},
-        provider_session=None,
         updated_at=draft.at,
         turn=structs.replace(
             turn,

@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterable, Sequence
 
 from msgspec import structs
 
-from retinue.agents.inbox import Item, Sender, WaitReason
+from retinue.agents.inbox import Item, Sender
 from retinue.agents.state import Suspension, Turn
 from retinue.engine.agent.live_agent import Draft, LiveAgent
 from retinue.engine.calls.tool_call import closing
@@ -129,14 +129,6 @@ def discarded(draft: Draft, items: Sequence[Item]) -> None:
     """Nobody wants to know any more, and nobody is woken."""
     reason = "nobody waits for it any more"
     draft.fates += [FateChange(item_id=i.id, fate="cancelled", reason=reason) for i in items]
-
-
-def waits_for(turn: Turn) -> WaitReason | None:
-    """What the turn waits for, if it waits; a person's decision before all else."""
-    for suspension in turn.suspended:
-        if suspension.holds:
-            return suspension.reason
-    return turn.suspended[0].reason if turn.suspended else None
 
 
 def _replace(draft: Draft, turn: Turn, suspended: list[Suspension]) -> None:

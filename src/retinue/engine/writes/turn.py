@@ -70,7 +70,6 @@ def drained(draft: Draft, items: Sequence[Item]) -> None:
         turn = Turn(
             items=running,
             first_seq=draft.next_seq,
-            started_at=draft.at,
             is_delegated=any(item.is_delegated for item in items),
             side=next(item.body.to_side for item in items if not item.silent),
         )
@@ -360,7 +359,6 @@ def was_reset(draft: Draft, live: LiveAgent, command: Item, reason: str) -> None
         deferred=[],
         approvals=[],
         tokens=None,
-        provider_session=None,
         title=None,
         last_snippet=None,
         updated_at=draft.at,

@@ -24,7 +24,7 @@ def _entry(definition: Definition, default: str) -> DefinitionEntry:
         name=definition.name,
         display_name=definition.display_name,
         description=definition.description,
-        type="external" if definition.is_external else definition.kind,
+        type=definition.kind,
         model=definition.model,
         icon=definition.icon,
         color=definition.color,

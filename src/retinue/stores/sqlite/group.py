@@ -366,9 +366,9 @@ class Group:
         if first is not None:
             return self._repeat(first[0])
         if isinstance(post.to, NewAgent):
-            entry, is_new = self._find_or_create(post.to, drafts)
+            entry, _ = self._find_or_create(post.to, drafts)
         else:
-            entry, is_new = self._checks.existing(post.to, post.owner), False
+            entry = self._checks.existing(post.to, post.owner)
         position = entry.loud
         item = self._new_item(entry, new_item, post.owner, body)
         draft = drafts.get(entry.number)
@@ -379,7 +379,6 @@ class Group:
         return Receipt(
             item=item,
             agent_id=entry.id,
-            is_new_agent=is_new,
             is_repeat=False,
             position=position,
         )
@@ -397,7 +396,6 @@ class Group:
         return Receipt(
             item=item,
             agent_id=item.agent_id,
-            is_new_agent=False,
             is_repeat=True,
             position=position,
         )
