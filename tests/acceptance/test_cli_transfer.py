@@ -89,7 +89,7 @@ def test_an_import_that_cannot_be_done_changes_nothing(project: Path, tmp_path: 
     (tmp_path / "junk").write_text("junk")
     junk = look("import", tmp_path / "junk", project=project)
     assert junk.code == 1
-    assert "not an archive" in junk.err
+    assert "not a Retinue archive" in junk.err
     missing = look("import", tmp_path / "missing", project=project)
     assert missing.code == 1
     with serving(project):

@@ -1,1 +1,1 @@
-"""Where agents live between steps: the port. Adapters have their own paths."""
+"""The store port: durable agents and everything that belongs to them."""

@@ -1,4 +1,4 @@
-"""A whole agent, as folders, exports and rebuilding carry it between stores."""
+"""The complete data of an agent, as folders, exports and rebuilds transfer it."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
@@ -24,7 +24,7 @@ from retinue.stores.variable_port import KeptVariables, VariableStore
 
 
 class HeldItem(Struct, frozen=True, kw_only=True, rename="camel"):
-    """An open item with what only the store knows about it."""
+    """An open item with its idempotency key and digest."""
 
     item: Item
     key: str | None = None
@@ -32,11 +32,11 @@ class HeldItem(Struct, frozen=True, kw_only=True, rename="camel"):
 
 
 class EndedItem(Struct, frozen=True, kw_only=True, rename="camel"):
-    """What is kept of an item that ended; history has its text."""
+    """The stored summary of a finished item; its text is in the history."""
 
     id: ItemId
     seq: int
-    kind: str  # a kind of its time: `ending` and `switch` are commands today
+    kind: str  # as stored; older data has `ending` and `switch`, which are commands today
     silent: bool
     fate: FinalFate
     reason: str
@@ -50,7 +50,7 @@ class EndedItem(Struct, frozen=True, kw_only=True, rename="camel"):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StoredAgent:
-    """Everything that is needed to go on; what was read is kept byte for byte."""
+    """The complete data of an agent; JSON read from a store is kept byte for byte."""
 
     id: AgentId
     owner: OwnerId
@@ -61,17 +61,17 @@ class StoredAgent:
     state: bytes
     last_seq: int
     last_item: int  # the seq of the newest item
-    history: bytes  # JSON lines, each with its newline; possibly only the newest ones
+    history: bytes  # JSON lines, each with its newline; may hold only the newest ones
     inbox: bytes  # JSON array of `HeldItem`
-    ended: bytes  # JSON array of `EndedItem`: those after `settled`
+    ended: bytes  # JSON array of `EndedItem`, only those after `settled`
     outbox: bytes  # JSON array of `NewDelivery`
-    requests: bytes = b"[]"  # JSON array of `Request`: the pending ones and the last others
-    settled: int = 0  # items up to this seq ended, and are told elsewhere
+    requests: bytes = b"[]"  # JSON array of `Request`: pending ones and the most recent others
+    settled: int = 0  # items up to this seq have ended and are stored elsewhere
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Touched:
-    """Agents of the feed after a cursor."""
+    """The agents that changed after a feed cursor."""
 
     cursor: int
     changed: frozenset[AgentId]
@@ -82,11 +82,11 @@ class ArtifactReader(Protocol):
     """Reads lists, notes and views for the folders and for exports."""
 
     def bounds(self) -> tuple[int, int]:
-        """The numbers of the oldest and the newest change that is kept; zeros without any."""
+        """The numbers of the oldest and newest stored change, or zeros if there is none."""
         ...
 
     def changes(self, after: int, limit: int) -> list[ArtifactChange]:
-        """Everybody's changes, oldest first."""
+        """Changes of all owners, oldest first."""
         ...
 
     def owners(self) -> Sequence[OwnerId]: ...
@@ -96,31 +96,31 @@ class ArtifactReader(Protocol):
     def items(self, owner: OwnerId, list_id: ArtifactId) -> Sequence[StoredArtifact]: ...
 
     def kept(self, owner: OwnerId, changes: int) -> KeptArtifacts:
-        """Everything of an owner, with so many of the last changes."""
+        """Everything of an owner, with the given number of most recent changes."""
         ...
 
 
 class WholeReader(Protocol):
-    """Reads whole agents, in a thread of its own."""
+    """Reads complete agents from a thread of its own."""
 
     def cursor(self) -> int: ...
 
     def touched(self, after: int) -> Touched | None:
-        """What changed; None when the feed does not go back that far."""
+        """The agents changed after the cursor; None if the feed does not go back that far."""
         ...
 
     def snapshot(self) -> AbstractContextManager[None]:
-        """Let all reads within it see one moment; keep it short."""
+        """Run all reads in the block against one snapshot; keep the block short."""
         ...
 
     def ids(self) -> Iterator[AgentId]: ...
 
     def read(self, agent_id: AgentId, *, after: int, settled: int = 0) -> StoredAgent | None:
-        """The agent with its records after a seq, and its items that are not settled."""
+        """The agent with its records after a seq and its items after `settled`."""
         ...
 
     def offsets(self) -> Mapping[str, str]:
-        """How far connectors have read their sources."""
+        """The positions that connectors have reached in their sources."""
         ...
 
     def schedules(self) -> KeptSchedules: ...
@@ -134,7 +134,7 @@ class WholeReader(Protocol):
 
 
 class WholeStore(Protocol):
-    """A store that whole agents can be read from and put back into."""
+    """A store that can export and restore complete agents."""
 
     @property
     def schedules(self) -> ScheduleStore: ...
@@ -148,23 +148,23 @@ class WholeStore(Protocol):
     def whole_reader(self) -> WholeReader: ...
 
     async def restore(self, stored: StoredAgent) -> Agent:
-        """Put an agent back. Raises `ConflictError` when its id or identity is taken."""
+        """Restore an agent. Raises `ConflictError` when its id or identity is taken."""
         ...
 
     async def restore_all(self, agents: Iterable[StoredAgent]) -> None:
-        """Put agents back in one transaction, all or none.
+        """Restore agents in one transaction, all or none.
 
-        They are asked for one by one in the store's own thread, and nothing else is written
-        meanwhile. Raises what `restore` raises, and what the iterable does.
+        The iterable is consumed in the store's thread, which writes nothing else meanwhile.
+        Raises what `restore` raises and what the iterable raises.
         """
         ...
 
     async def restore_feed(self, cursor: int, offsets: Mapping[str, str]) -> None:
-        """Go on after this cursor, so that an older one is noticed, and from these offsets."""
+        """Continue the feed after this cursor, so old cursors are detected, and set the offsets."""
         ...
 
     async def set_aside(
         self, agent_id: AgentId, *, owner: OwnerId | None, identity: str | None, reason: str
     ) -> None:
-        """Keep an unreadable agent's place, so that no new one takes it."""
+        """Reserve the id and identity of an unreadable agent, so no new agent takes them."""
         ...

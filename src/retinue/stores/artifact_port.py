@@ -1,8 +1,8 @@
-"""The artifacts' part of the store port: every change is one transaction that can be undone.
+"""The store port for artifacts: each change is one transaction that can be undone.
 
-A change names the versions that it was made for; when one of them is not the newest any more, it
-raises `ConflictError` and nothing happened. A change with a key happens once: the same key again
-gives the first change. What was there before and after is kept with it, for undoing.
+A change names the versions it was made for. If one of them is no longer the newest, it raises
+`ConflictError` and changes nothing. A change with a key is applied once: using the key again
+returns the first change. Each change stores the state before and after, so it can be undone.
 """
 
 from collections.abc import Mapping, Sequence
@@ -15,18 +15,18 @@ from retinue.agents.artifact import Artifact, ArtifactId, ArtifactKind, kind_of
 from retinue.ids import AgentId, OwnerId
 
 Area = Literal["lists", "notes", "views"]
-"""What changes are told apart by, for histories and for undoing the last one."""
+"""The part of the artifacts a change belongs to; histories and undo are kept per area."""
 
 LARGEST_LIST = 10_000
 MOST_LISTS = 1_000
 MOST_NOTES = 10_000
 MOST_VIEWS = 1_000
 CHANGES_KEPT = 2_000
-"""Changes of each owner that can be read and undone; older ones are forgotten."""
+"""Changes of each owner that can be read and undone; older ones are deleted."""
 
 
 class StoredArtifact(Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
-    """An artifact as the store has it."""
+    """An artifact with its version and its place in a list."""
 
     artifact: Artifact
     version: int
@@ -35,7 +35,7 @@ class StoredArtifact(Struct, frozen=True, kw_only=True, rename="camel", omit_def
 
 
 class Edit(Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
-    """What a change did to one artifact."""
+    """The state of one artifact before and after a change."""
 
     before: StoredArtifact | None = None
     after: StoredArtifact | None = None
@@ -43,59 +43,59 @@ class Edit(Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True
     @property
     def one(self) -> StoredArtifact:
         found = self.after or self.before
-        assert found is not None  # an edit has a side
+        assert found is not None  # an edit has at least one side
         return found
 
 
 class Put(Struct, frozen=True, kw_only=True):
-    """An artifact to store, in the place of the one with that version."""
+    """An artifact to store, replacing the given version."""
 
     artifact: Artifact
-    version: int = 0  # 0 = there is none yet
-    first: int = 1  # the version of a new one; one that comes back goes on counting
-    list_id: ArtifactId | None = None  # of an item; another one than before moves it
-    position: int | None = None  # of an item; None = where it is, or at the end
+    version: int = 0  # 0 = a new artifact
+    first: int = 1  # the version of a new one; a restored one continues its numbers
+    list_id: ArtifactId | None = None  # of an item; a different list moves it
+    position: int | None = None  # of an item; None = unchanged, or the end for a new one
 
 
 class Removal(Struct, frozen=True, kw_only=True):
-    """An artifact to remove; a list goes with its items."""
+    """An artifact to remove; removing a list removes its items."""
 
     id: ArtifactId
     version: int
-    items: int | None = None  # how many a list may have; None = whatever it has
+    items: int | None = None  # the expected number of items of a list; None = any
 
 
 class NewChange(Struct, frozen=True, kw_only=True):
-    """What somebody does to artifacts at once."""
+    """A change to apply to one or more artifacts in one transaction."""
 
     id: str
     owner: OwnerId
     at: datetime
     area: Area
-    action: str  # the operation
+    action: str  # the name of the operation
     by: AgentId | None = None  # None = the owner
     key: str | None = None
     puts: Sequence[Put] = ()
     removals: Sequence[Removal] = ()
-    undoes: str | None = None  # another change
+    undoes: str | None = None  # the id of another change
     is_undo: bool = False
 
 
 class ArtifactChange(Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
-    """A change that happened."""
+    """A change that was applied."""
 
     id: str
     owner: OwnerId
     at: datetime
     area: Area
     action: str
-    edits: Sequence[Edit]  # at least one; the first one is what it is about
+    edits: Sequence[Edit]  # at least one; the first is the main one
     by: AgentId | None = None
     key: str | None = None
     undoes: str | None = None
-    is_undo: bool = False  # it took something back; what takes that back is none
+    is_undo: bool = False  # whether it undid a change; False when it redid one
     undone_by: str | None = None
-    number: int = 0  # grows with time
+    number: int = 0  # increases with time
 
     @property
     def main(self) -> Edit:
@@ -103,12 +103,12 @@ class ArtifactChange(Struct, frozen=True, kw_only=True, rename="camel", omit_def
 
 
 class ArtifactNews(Struct, frozen=True, array_like=True):
-    """What the feed tells of one artifact; what happens to a list happens to its items."""
+    """A feed event about one artifact; an event about a list covers its items."""
 
     kind: ArtifactKind
     id: ArtifactId
     action: Literal["created", "changed", "removed"]
-    version: int  # that it has now, or had last
+    version: int  # the current one, or the last one if removed
     list_id: ArtifactId | None
     change: str
     by: AgentId | None
@@ -132,14 +132,14 @@ def news_of(change: ArtifactChange) -> list[ArtifactNews]:
 
 
 class Changed(Struct, frozen=True, kw_only=True):
-    """What became of a change."""
+    """The result of applying a change."""
 
     change: ArtifactChange
-    is_repeat: bool  # its key was seen before: this is the first one
+    is_repeat: bool  # the key was already used: `change` is the first one
 
 
 class Search(Struct, frozen=True, kw_only=True):
-    """Words to look for; each must be there, whole or as a part of one."""
+    """A word search; every word must occur, whole or as part of another word."""
 
     owner: OwnerId
     words: Sequence[str]
@@ -149,32 +149,32 @@ class Search(Struct, frozen=True, kw_only=True):
 
 
 class Narrowing(Struct, frozen=True, kw_only=True):
-    """Which items and notes a query could be about; the others need not be read."""
+    """Limits a query to the items and notes that can match, so others need not be read."""
 
     items: bool = True
     notes: bool = True
     lists: Sequence[ArtifactId] | None = None  # items only of these
-    words: Sequence[Sequence[str]] = ()  # folded; of each group, one is somewhere in the texts
+    words: Sequence[Sequence[str]] = ()  # case-folded; the texts contain one word of each group
 
 
 class KeptArtifacts(Struct, frozen=True, kw_only=True, rename="camel"):
-    """All of one owner, as the mirror, exports and rebuilding carry it."""
+    """All artifacts of one owner, as the mirror, exports and rebuilds transfer them."""
 
     owner: OwnerId
     artifacts: Sequence[StoredArtifact]  # lists before their items, items in order
-    changes: Sequence[ArtifactChange] = ()  # the last ones, oldest first
+    changes: Sequence[ArtifactChange] = ()  # the most recent ones, oldest first
 
 
 class ArtifactStore(Protocol):
     """Lists, items, notes and views, always within one owner."""
 
     async def apply(self, change: NewChange) -> Changed:
-        """Make a change. Raises `ConflictError`, `NotFoundError` and, where there is no room for
-        more, `UsageError`; then nothing changed."""
+        """Apply a change. Raises `ConflictError`, `NotFoundError`, or `UsageError` when a limit is
+        reached; then nothing changed."""
         ...
 
     async def repeated(self, owner: OwnerId, key: str) -> ArtifactChange | None:
-        """The change that was made with this key."""
+        """The change that was applied with this key."""
         ...
 
     async def get(self, owner: OwnerId, artifact_id: ArtifactId) -> StoredArtifact | None: ...
@@ -187,27 +187,30 @@ class ArtifactStore(Protocol):
         *,
         list_id: ArtifactId | None = None,
     ) -> Sequence[StoredArtifact]:
-        """Those of that name or title, without case; items of that list or of any, some at most."""
+        """Artifacts with that name or title, ignoring case; limited in number.
+
+        Items are those of the given list, or of any list.
+        """
         ...
 
     async def all(self, owner: OwnerId, kind: ArtifactKind) -> Sequence[StoredArtifact]:
-        """Everything of a kind by name; items by list and position."""
+        """All artifacts of a kind by name; items by list and position."""
         ...
 
     async def page(
         self, owner: OwnerId, kind: ArtifactKind, *, limit: int, offset: int
     ) -> tuple[Sequence[StoredArtifact], int]:
-        """A part of everything of a kind but items, by name, and how many there are in all."""
+        """A page of a kind (except items), by name, and the total number."""
         ...
 
     async def names(
         self, owner: OwnerId, kind: ArtifactKind, *, limit: int | None = None
     ) -> Mapping[ArtifactId, str]:
-        """What everything of a kind but items is called, by id and in order, without the rest."""
+        """The names of all artifacts of a kind (except items) by id, in order."""
         ...
 
     async def narrowed(self, owner: OwnerId, to: Narrowing) -> Sequence[StoredArtifact]:
-        """Items by list and position, then notes by name: all that could be meant."""
+        """Items by list and position, then notes by name: all that can match."""
         ...
 
     async def items(self, owner: OwnerId, list_id: ArtifactId) -> Sequence[StoredArtifact]:
@@ -215,11 +218,11 @@ class ArtifactStore(Protocol):
         ...
 
     async def counts(self, owner: OwnerId) -> Mapping[ArtifactId, int]:
-        """How many items the lists have that have any."""
+        """The number of items per list; empty lists are left out."""
         ...
 
     async def search(self, search: Search) -> Sequence[StoredArtifact]:
-        """What has all of the words, the best first."""
+        """Artifacts that contain all the words, best match first."""
         ...
 
     async def change(self, owner: OwnerId, change_id: str) -> ArtifactChange | None: ...
@@ -233,13 +236,13 @@ class ArtifactStore(Protocol):
         before: int | None = None,
         limit: int = 20,
     ) -> Sequence[ArtifactChange]:
-        """The newest changes first; those about a list are also those of its items."""
+        """The newest changes first; the changes of a list include those of its items."""
         ...
 
     async def last_undoable(self, owner: OwnerId, area: Area) -> ArtifactChange | None:
-        """The newest change that took nothing back and was not taken back."""
+        """The newest change that is neither an undo nor undone."""
         ...
 
     async def restore(self, kept: KeptArtifacts) -> None:
-        """Put everything of an owner back; what is there already stays."""
+        """Restore everything of an owner; existing artifacts are kept."""
         ...

@@ -1,4 +1,4 @@
-"""Each agent's own file tree: nothing gets out of it, by name or by link."""
+"""Each agent's own file tree. Paths and links cannot leave it."""
 
 import asyncio
 import errno
@@ -23,9 +23,9 @@ _PIECE = 256 * 1024
 LARGEST_FILE = 64 * 1024 * 1024
 _LONGEST_PATH = 1024
 _LONGEST_NAME = 255
-_ODD = re.compile(r"[\\\x00-\x1f\x7f\ud800-\udfff]")
+_FORBIDDEN = re.compile(r"[\\\x00-\x1f\x7f\ud800-\udfff]")
 _DRAFT = re.compile(r"\.draft[0-9a-f]{32}")
-_DRAFT_SECONDS = 3_600  # nobody writes for so long: whoever did has died
+_DRAFT_SECONDS = 3_600  # older drafts belong to a process that crashed
 _DIRECTORY = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 
 _Entries = list[TreeEntry]
@@ -33,7 +33,7 @@ _Folders = list[tuple[str, ...]]
 
 
 class LocalFileTrees:
-    """The trees below one data directory."""
+    """The file trees in one data directory."""
 
     def __init__(
         self, data_dir: Path, *, largest_file: int = LARGEST_FILE, clock: Clock | None = None
@@ -50,7 +50,7 @@ class LocalFileTrees:
 
 
 class FileTree:
-    """One agent's files. Every path is walked part by part, and no link is followed."""
+    """One agent's files. Paths are resolved part by part, and links are not followed."""
 
     def __init__(
         self, root: Path, *, largest_file: int = LARGEST_FILE, clock: Clock | None = None
@@ -87,7 +87,7 @@ class FileTree:
         return await asyncio.to_thread(self._stat, parts_of(path))
 
     def real_path(self, path: str) -> PurePosixPath:
-        """Where it is on this machine; the folder of the tree is made when it is missing."""
+        """The path on this machine; creates the tree's folder if it is missing."""
         parts = parts_of(path, is_folder=True)
         self._root.mkdir(parents=True, exist_ok=True, mode=0o700)
         with self._folder(parts[:-1]) as folder:
@@ -113,16 +113,16 @@ class FileTree:
             os.close(current)
 
     @contextmanager
-    def _home(self, parts: Sequence[str]) -> Generator[int]:
-        """Open the folder that a file would be in; where there is none, there is no file."""
+    def _parent(self, parts: Sequence[str]) -> Generator[int]:
+        """Open the parent folder of a file; a missing folder means a missing file."""
         try:
-            with self._folder(parts[:-1]) as folder, _told(parts):
+            with self._folder(parts[:-1]) as folder, _engine_errors(parts):
                 yield folder
         except NotFoundError as error:
             raise NotFoundError(f"no file {_shown(parts)}") from error
 
     def _open(self, parts: Sequence[str]) -> FileIO:
-        with self._home(parts) as folder:
+        with self._parent(parts) as folder:
             descriptor = os.open(
                 parts[-1], os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC, dir_fd=folder
             )
@@ -132,19 +132,19 @@ class FileTree:
         return FileIO(descriptor)
 
     def _read(self, parts: Sequence[str]) -> bytes:
-        with self._open(parts) as file, _told(parts):
+        with self._open(parts) as file, _engine_errors(parts):
             size = os.fstat(file.fileno()).st_size
             if size > self._largest_file:
                 raise UsageError(
-                    f"{_shown(parts)} has {size} bytes; at most {self._largest_file} are read "
-                    "whole: take a part of it with another tool, such as head, tail or grep"
+                    f"{_shown(parts)} has {size} bytes; whole files are read up to "
+                    f"{self._largest_file} bytes: use another tool, such as head, tail or grep"
                 )
             return _read_up_to(file, size)
 
     def _write(self, parts: Sequence[str], data: bytes) -> FileReference:
         self._check_size(len(data))
         draft = f".{new_id('draft')}"
-        with self._folder(parts[:-1], makes=True) as folder, _told(parts):
+        with self._folder(parts[:-1], makes=True) as folder, _engine_errors(parts):
             _refuse_link(parts[-1], folder)
             descriptor = os.open(
                 draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600, dir_fd=folder
@@ -158,7 +158,7 @@ class FileTree:
             except OSError:
                 os.unlink(draft, dir_fd=folder)
                 raise
-            os.fsync(folder)  # the commit that follows says that the file is there
+            os.fsync(folder)  # a commit may refer to the file, so it must be durable
             return _reference(parts, len(data))
 
     def _append(self, parts: Sequence[str], data: bytes) -> FileReference:
@@ -169,14 +169,14 @@ class FileTree:
         return self._write(parts, before + data)
 
     def _delete(self, parts: Sequence[str]) -> None:
-        with self._home(parts) as folder:
+        with self._parent(parts) as folder:
             if stat.S_ISDIR(os.lstat(parts[-1], dir_fd=folder).st_mode):
                 os.rmdir(parts[-1], dir_fd=folder)
             else:
                 os.unlink(parts[-1], dir_fd=folder)
 
     def _stat(self, parts: Sequence[str]) -> FileReference:
-        with self._home(parts) as folder:
+        with self._parent(parts) as folder:
             found = os.lstat(parts[-1], dir_fd=folder)
             if not stat.S_ISREG(found.st_mode):
                 raise NotFoundError(f"no file {_shown(parts)}")
@@ -187,21 +187,21 @@ class FileTree:
             return []
         found, folders = self._entries(parts)
         while recursive and folders:
-            # Each is walked to from the root: a tree of any depth takes one open folder.
-            with suppress(NotFoundError, UsageError):  # gone meanwhile, or not to be opened
+            # Each folder is opened from the root, so any depth needs only one open folder.
+            with suppress(NotFoundError, UsageError):  # removed meanwhile, or cannot be opened
                 entries, inner = self._entries(folders.pop())
                 found += entries
                 folders += [one for one in inner if len(_shown(one)) <= _LONGEST_PATH]
         return sorted(found, key=lambda entry: entry.path)
 
     def _entries(self, parts: Sequence[str]) -> tuple[_Entries, _Folders]:
-        """Give what is in a folder, and which of it are folders."""
+        """List a folder: its entries, and the paths of its subfolders."""
         found: _Entries = []
         folders: _Folders = []
-        with self._folder(parts) as folder, _told(parts), os.scandir(folder) as entries:
+        with self._folder(parts) as folder, _engine_errors(parts), os.scandir(folder) as entries:
             for entry in entries:
-                if _ODD.search(entry.name):
-                    continue  # a program made it, and no path here could name it
+                if _FORBIDDEN.search(entry.name):
+                    continue  # created by a program; no path accepted here can name it
                 here = (*parts, entry.name)
                 status = entry.stat(follow_symlinks=False)
                 if _DRAFT.fullmatch(entry.name):
@@ -217,18 +217,18 @@ class FileTree:
         return found, folders
 
     def _sweep(self, draft: str, status: os.stat_result, folder: int) -> None:
-        """Remove what a process left that died while it wrote; what is being written stays."""
+        """Remove the draft of a crashed process; a draft that is being written is kept."""
         if self._clock.now().timestamp() - status.st_mtime > _DRAFT_SECONDS:
             with suppress(OSError):
                 os.unlink(draft, dir_fd=folder)
 
     def _check_size(self, size: int) -> None:
         if size > self._largest_file:
-            raise UsageError(f"the file has {size} bytes; at most {self._largest_file} are kept")
+            raise UsageError(f"the file has {size} bytes; the limit is {self._largest_file}")
 
 
 def _read_up_to(file: FileIO, size: int) -> bytes:
-    """Read at most that much: a file that grows meanwhile does not grow in memory."""
+    """Read at most `size` bytes, even if the file grows meanwhile."""
     data = bytearray()
     while len(data) < size and (piece := file.read(min(_PIECE, size - len(data)))):
         data += piece
@@ -243,19 +243,19 @@ async def _pieces(file: FileIO, size: int) -> AsyncIterator[bytes]:
 
 
 def parts_of(path: str, *, is_folder: bool = False) -> tuple[str, ...]:
-    """Split a path of the tree; what could leave it or hide in a listing is refused."""
+    """Split a path of the tree; refuses names that could leave it or garble a listing."""
     if len(path) > _LONGEST_PATH:
         raise UsageError(f"the path is longer than {_LONGEST_PATH} characters")
     parts = tuple(part for part in path.split("/") if part not in ("", "."))
     for part in parts:
         if part == "..":
             raise UsageError(f"{path!r} leaves the agent's files: use a path without '..'")
-        if _ODD.search(part):
-            raise UsageError(f"{path!r} has a character that file names here may not have")
+        if _FORBIDDEN.search(part):
+            raise UsageError(f"{path!r} contains a character that is not allowed in file names")
         if len(part.encode("utf-8", "replace")) > _LONGEST_NAME:
             raise UsageError(f"a name in the path is longer than {_LONGEST_NAME} bytes")
     if not parts and not is_folder:
-        raise UsageError("the path names no file")
+        raise UsageError("the path does not name a file")
     return parts
 
 
@@ -264,8 +264,8 @@ def _shown(parts: Sequence[str]) -> str:
 
 
 @contextmanager
-def _told(parts: Sequence[str]) -> Generator[None]:
-    """Say in our own words what the system found wrong with a path."""
+def _engine_errors(parts: Sequence[str]) -> Generator[None]:
+    """Turn errors of the operating system into errors of the engine."""
     try:
         yield
     except FileNotFoundError as error:

@@ -1,7 +1,7 @@
-"""The store port: one method is one transaction, named by what it does.
+"""The store port: each method is one transaction.
 
-The store is the truth. `admit` returns only when the item is on disk; `commit` applies a step whole
-or not at all, and only for the process that holds the agent's epoch. Everything else reads.
+The store is the source of truth. `admit` returns only when the item is on disk. `commit` applies a
+step completely or not at all, and only for the process that holds the agent's epoch.
 """
 
 from collections.abc import Awaitable, Callable, Collection, Sequence
@@ -28,7 +28,7 @@ from retinue.stores.variable_port import VariableStore
 
 
 class Agent(Struct, frozen=True, kw_only=True):
-    """An agent as the store knows it, without its history."""
+    """An agent in the store, without its history."""
 
     id: AgentId
     owner: OwnerId
@@ -37,17 +37,17 @@ class Agent(Struct, frozen=True, kw_only=True):
     definition: str
     state: AgentState
     lifecycle: Lifecycle
-    queued: int  # items that wait in its inbox, silent ones not counted
-    running: int  # items in the turn that is going on
+    queued: int  # items waiting in its inbox, without silent ones
+    running: int  # items in the current turn
 
     @property
     def is_busy(self) -> bool:
-        """Whether a turn goes on or is about to begin."""
+        """Whether a turn is running or about to begin."""
         return self.state.turn is not None or self.queued > 0
 
 
 class NewAgent(Struct, frozen=True, kw_only=True):
-    """An agent to find by its descriptor's identity, or to create."""
+    """An agent to find by the identity of its descriptor, or to create."""
 
     id: AgentId  # used only when it is created
     owner: OwnerId
@@ -57,21 +57,21 @@ class NewAgent(Struct, frozen=True, kw_only=True):
 
 
 class NewItem(Struct, frozen=True, kw_only=True):
-    """A message to put into an inbox."""
+    """An item to put into an inbox."""
 
     id: ItemId
     kind: ItemKind
     body: ItemBody
     admitted_at: datetime
     silent: bool = False
-    dedupe_key: str | None = None  # the same key gives the first item again
-    digest: str = ""  # of what was said, to tell a repeat from a clash
+    dedupe_key: str | None = None  # a repeated key returns the first item
+    digest: str = ""  # of the content, to distinguish a repeat from a conflict
 
 
 def command_item(
     command: Command, sender: Sender, at: datetime, *, text: str = "", key: str | None = None
 ) -> NewItem:
-    """A command for an inbox. It is silent: it takes no place in the queue of messages."""
+    """A command for an inbox. It is silent: it does not count in the queue of messages."""
     digest = blake2b(msgspec.json.encode(command), digest_size=16).hexdigest() if key else ""
     return NewItem(
         id=new_item_id(),
@@ -85,78 +85,78 @@ def command_item(
 
 
 class Post(Struct, frozen=True, kw_only=True):
-    """An item for an agent that exists, or for the one that a descriptor finds or creates."""
+    """An item for an existing agent, or for the agent that a descriptor finds or creates."""
 
     to: AgentId | NewAgent
     item: NewItem
-    owner: OwnerId  # the target must be this owner's
-    is_optional: bool = False  # dropped when the target is gone: a notice, not a request
+    owner: OwnerId  # the target must belong to this owner
+    is_optional: bool = False  # a notice: dropped if the target no longer exists
 
 
 class Offset(Struct, frozen=True, kw_only=True):
-    """How far a connector has read its source; stored with what it read."""
+    """The position a connector has reached in its source; stored with the message it read."""
 
     source: str
     value: str
 
 
 class Receipt(Struct, frozen=True, kw_only=True):
-    """What an admitted sender is told."""
+    """The result of admitting an item."""
 
     item: Item
     agent_id: AgentId
-    is_repeat: bool  # the key was seen before; `item` is the first one, as it is now
-    position: int  # items of the inbox that come before it
+    is_repeat: bool  # the key was already used; `item` is the first one in its current state
+    position: int  # the number of items ahead of it
 
 
 class FateChange(Struct, frozen=True, kw_only=True):
-    """What becomes of an item of the committing agent."""
+    """A new fate for an item of the committing agent."""
 
     item_id: ItemId
     fate: Fate
     reason: str = ""
-    code: str = ""  # of a command: the code of its error, or `unchanged`
+    code: str = ""  # of a command: its error code, or `unchanged`
     reply_seq: int | None = None
 
 
 class NewDelivery(Struct, frozen=True, kw_only=True):
-    """A reply that has to leave through a connector."""
+    """A reply to deliver through a connector."""
 
-    key: str  # stable, so that a connector that can will drop a repeat
+    key: str  # stable, so that connectors can drop repeats
     connector: str
     channel: str
     text: str
 
 
 class AuditLine(Struct, frozen=True, kw_only=True):
-    """Something that a security review would ask about."""
+    """An event for the audit log."""
 
     action: str  # "tool_refused", "reset", "delete", ...
     detail: dict[str, str]
 
 
 class AuditEntry(AuditLine, frozen=True, kw_only=True):
-    """A line of the audit log where it stands."""
+    """An audit log entry with its number, agent and time."""
 
-    number: int  # grows with time
+    number: int  # increases with time
     agent_id: AgentId
     at: datetime
 
 
 class Redescription(Struct, frozen=True, kw_only=True):
-    """A new descriptor for an agent that exists; its identity must be free or its own."""
+    """A new descriptor for an existing agent; its identity must be free or the agent's own."""
 
     agent_id: AgentId
-    owner: OwnerId  # the agent must be this owner's
+    owner: OwnerId  # the agent must belong to this owner
     descriptor: Descriptor
 
 
 class Departure(Struct, frozen=True, kw_only=True):
-    """Sends the person from the committing agent to another one."""
+    """Moves the user from the committing agent to another one."""
 
     to: AgentId | NewAgent
-    name: str  # how people are shown where they are now
-    message: str = ""  # the first words there
+    name: str  # the name shown for the other agent
+    message: str = ""  # the first message there
     trail: Trail | None = None
 
     @property
@@ -165,38 +165,38 @@ class Departure(Struct, frozen=True, kw_only=True):
 
 
 class Effects(NamedTuple):
-    """What a tool call, a hook or a step asks for, besides the records that it writes.
+    """The effects of a tool call, a hook or a step, apart from the records it writes.
 
     A named tuple of tuples: `merge` covers every field, and code that unpacks the whole value stops
     type checking when a field is added. The agent's state and the store each unpack it once.
     """
 
-    # For other agents and for people: the store applies these.
-    posts: tuple[Post, ...] = ()  # messages of the turn, counted as written to their agents
-    notices: tuple[Post, ...] = ()  # items that are no messages of the turn
+    # Applied by the store: effects on other agents and users.
+    posts: tuple[Post, ...] = ()  # messages of the turn; they count as sent by the agent
+    notices: tuple[Post, ...] = ()  # items that are not messages of the turn
     creates: tuple[NewAgent, ...] = ()
     redescribed: tuple[Redescription, ...] = ()
-    requests: tuple[Request, ...] = ()  # that the agent's owner has to decide
+    requests: tuple[Request, ...] = ()  # for the agent's owner to decide
     voids: tuple[Voiding, ...] = ()
     deliveries: tuple[NewDelivery, ...] = ()
     audit: tuple[AuditLine, ...] = ()
-    # For the sums of the store and of the agent's state.
-    usages: tuple[tuple[str, Usage], ...] = ()  # of the models that were called, by name
-    # For the agent itself: its state holds these when the store gets it.
-    children: tuple[ChildEntry | ChildUpdate, ...] = ()  # for its registry of subagents
-    deferred: tuple[Deferral, ...] = ()  # subagents that wait for their variables
-    moved: tuple[str, ...] = ()  # its variables that a child has now
-    spent: tuple[str, ...] = ()  # approvals that were used up
-    handoff: tuple[Handoff, ...] = ()  # to the definition that acts next; the last one counts
-    departure: tuple[Departure, ...] = ()  # the last one counts
+    # Added to the usage sums of the store and of the agent's state.
+    usages: tuple[tuple[str, Usage], ...] = ()  # by model name
+    # Applied to the agent's own state before it is stored.
+    children: tuple[ChildEntry | ChildUpdate, ...] = ()  # for its subagent registry
+    deferred: tuple[Deferral, ...] = ()  # subagents waiting for their variables
+    moved: tuple[str, ...] = ()  # variables that were moved to a child
+    spent: tuple[str, ...] = ()  # approvals that were used
+    handoff: tuple[Handoff, ...] = ()  # to the definition that acts next; the last one wins
+    departure: tuple[Departure, ...] = ()  # the last one wins
 
     @property
     def items(self) -> tuple[Post, ...]:
-        """Everything that goes into inboxes, in order."""
+        """All items to put into inboxes, in order."""
         return self.notices + self.posts if self.notices else self.posts
 
     def merge(self, other: "Effects") -> "Effects":
-        """Both, in order."""
+        """Both effects, in order."""
         if self is NO_EFFECTS:
             return other
         if other is NO_EFFECTS:
@@ -205,12 +205,12 @@ class Effects(NamedTuple):
 
     @property
     def costs(self) -> "Effects":
-        """What holds although nothing else of this happens."""
+        """The effects that apply even if the step is discarded."""
         return Effects(usages=self.usages, audit=self.audit)
 
     @property
     def after_error(self) -> "Effects":
-        """What holds of a call that failed: its costs, and what its owner is asked for."""
+        """The effects of a failed call: its costs, and requests to its owner."""
         return self.costs._replace(deferred=self.deferred, requests=self.requests)
 
 
@@ -218,26 +218,26 @@ NO_EFFECTS = Effects()
 
 
 class Commit(Struct, frozen=True, kw_only=True):
-    """Everything that one step changes; applied whole or not at all."""
+    """All changes of one step, applied completely or not at all."""
 
     agent_id: AgentId
     epoch: int
     at: datetime
-    state: AgentState | None = None  # None = as it was
+    state: AgentState | None = None  # None = unchanged
     records: Sequence[AnyRecord] = ()  # stamped: seq continues the history without a gap
-    context_from: int | None = None  # records before this seq are no longer needed to go on
+    context_from: int | None = None  # earlier records are no longer part of the context
     fates: Sequence[FateChange] = ()
-    begins: Post | None = None  # an item of its own that is admitted first; `fates` may name it
+    begins: Post | None = None  # an item of its own, admitted first; `fates` may name it
     effects: Effects = NO_EFFECTS
     lifecycle: Lifecycle | None = None
     definition: str | None = None
 
 
 class Committed(Struct, frozen=True, kw_only=True):
-    """The cursor of the change and what became of the posts that were not dropped, in order.
+    """The cursor of the change, and the receipts of the posts that were not dropped, in order.
 
-    When the key of `Commit.begins` was used before, its receipt is a repeat, and the only thing
-    that came of the commit. When other items of the agent are open, it raises `BusyError`.
+    If the key of `Commit.begins` was already used, nothing is committed and the only receipt is a
+    repeat. If other items of the agent are open, the commit raises `BusyError`.
     """
 
     cursor: int
@@ -245,46 +245,46 @@ class Committed(Struct, frozen=True, kw_only=True):
 
 
 class Snapshot(Struct, frozen=True, kw_only=True):
-    """An agent claimed for running: nobody else can commit to it any more."""
+    """An agent claimed by a runner; commits with an older epoch are refused."""
 
     agent: Agent
     epoch: int
     next_seq: int  # of the next record
     records: Sequence[AnyRecord]  # from `context_from` on, oldest first
-    items: Sequence[Item]  # not final, in order of admission, silent ones too
+    items: Sequence[Item]  # open ones in order of admission, including silent ones
 
 
 NOBODY = AgentId("")
-"""The agent of a change that is about none."""
+"""The agent id of a change that concerns no agent."""
 
 
 class Change(Struct, frozen=True, kw_only=True):
-    """One committed fact of the feed; live and replayed ones are alike."""
+    """One committed change of the feed; live and replayed changes are identical."""
 
     cursor: int
     agent_id: AgentId
     owner: OwnerId
-    agent: Agent | None = None  # as of now, when anything about it changed; None when deleted
+    agent: Agent | None = None  # its current state; None if deleted
     records: Sequence[AnyRecord] = ()
     items: Sequence[Item] = ()  # admitted, or with a new fate
-    requests: Sequence[Request] = ()  # made, or settled
+    requests: Sequence[Request] = ()  # created or settled
     is_deleted: bool = False
-    artifacts: Sequence[ArtifactNews] = ()  # then it is about nobody
+    artifacts: Sequence[ArtifactNews] = ()  # set only when `agent_id` is `NOBODY`
 
 
 class AgentQuery(Struct, frozen=True, kw_only=True):
-    """What to list; agents come newest activity first, pinned ones before all."""
+    """Filters for a list of agents, sorted by pin, then by latest activity."""
 
     owner: OwnerId
     definition: str | None = None
     kind: Kind | None = None
-    text: str | None = None  # in the name or the last snippet, without case
+    text: str | None = None  # in the name or the last snippet, ignoring case
     limit: int = 50
     cursor: str | None = None
 
 
 class AgentPage(Struct, frozen=True, kw_only=True):
-    """Agents and where the next page begins."""
+    """A page of agents and the cursor of the next one."""
 
     agents: Sequence[Agent]
     next_cursor: str | None
@@ -304,7 +304,7 @@ class Delivery(Struct, frozen=True, kw_only=True):
 
 
 class StoreFacts(Struct, frozen=True, kw_only=True):
-    """What `doctor` and `/api/health` tell about the store."""
+    """Statistics of the store for `doctor` and `/api/health`."""
 
     kind: str
     schema: int
@@ -320,23 +320,23 @@ Waking = tuple[AgentId, Literal["foreground", "background"]]
 
 
 class Store(Protocol):
-    """What the engine and the doors need; SQLite implements it, PostgreSQL will."""
+    """The operations of a store. Implemented on SQLite."""
 
     async def open(self) -> None:
-        """Make ready: migrate, check, recover. Raises `StoreDamagedError`, `BusyError`."""
+        """Migrate, check and recover. Raises `StoreDamagedError` and `BusyError`."""
         ...
 
     async def close(self) -> None:
-        """Finish what waits and mark the shutdown as clean."""
+        """Finish queued operations and mark the shutdown as clean."""
         ...
 
     @property
     def was_clean(self) -> bool:
-        """Whether the process before this one closed the store."""
+        """Whether the previous process closed the store."""
         ...
 
     def listen(self, listener: Callable[[Sequence[Change]], None]) -> Callable[[], None]:
-        """Call back on the event loop after each group of commits, in order; returns the undo."""
+        """Call back on the event loop after each group of commits, in order; returns an undo."""
         ...
 
     @property
@@ -356,41 +356,41 @@ class Store(Protocol):
     def admit(self, post: Post, *, offset: Offset | None = None) -> Awaitable[Receipt]:
         """Store the item and the offset.
 
-        Raises `NotFoundError`, `TerminatedError`, `ConflictError` (the key was used for another
+        Raises `NotFoundError`, `TerminatedError`, `ConflictError` (the key was used for a different
         message) and `StoreFullError`.
         """
         ...
 
     async def create(self, new: NewAgent) -> tuple[Agent, bool]:
-        """Find the agent of this identity or create it with its `start` record.
+        """Find the agent with this identity, or create it with its `start` record.
 
-        A terminated agent gives its identity free, unless it is a chat or a subagent.
+        A terminated agent releases its identity, unless it is a chat or a subagent.
         """
         ...
 
     async def claim(self, agent_id: AgentId) -> Snapshot:
-        """Take the agent's next epoch and read what is needed to go on."""
+        """Take the agent's next epoch and read what a turn needs."""
         ...
 
     def commit(self, commit: Commit) -> Awaitable[Committed]:
-        """Apply a step. Raises `FencedError` when the epoch is not the agent's."""
+        """Apply a step. Raises `FencedError` if the epoch is no longer the agent's."""
         ...
 
     async def delete(self, owner: OwnerId, agent_id: AgentId) -> None:
-        """Forget the agent, its items, history and outbox; its identity becomes free.
+        """Delete the agent with its items, history and outbox; its identity becomes free.
 
         Raises `ConflictError` while other agents wait for its answers.
         """
         ...
 
     async def note(self, owner: OwnerId, agent_id: AgentId, line: AuditLine) -> None:
-        """Put a line into the audit log that belongs to no step of the agent."""
+        """Add an audit entry that belongs to no step of the agent."""
         ...
 
     async def audited(
         self, owner: OwnerId, actions: Sequence[str], *, before: int | None, limit: int
     ) -> Sequence[AuditEntry]:
-        """The lines about those actions, newest first, below a number."""
+        """Audit entries with these actions and a lower number, newest first."""
         ...
 
     # -- reading, always within one owner
@@ -414,7 +414,7 @@ class Store(Protocol):
         ...
 
     async def context(self, owner: OwnerId, agent_id: AgentId) -> Sequence[AnyRecord]:
-        """The records that a claim would give, without claiming the agent."""
+        """The records that a claim would return, without claiming the agent."""
         ...
 
     async def record(self, owner: OwnerId, agent_id: AgentId, seq: int) -> AnyRecord | None: ...
@@ -422,53 +422,55 @@ class Store(Protocol):
     async def changes(
         self, owner: OwnerId, *, after: int, agent_id: AgentId | None, limit: int
     ) -> Sequence[Change] | None:
-        """The feed after a cursor; None when it is pruned there and the reader must start anew."""
+        """The feed after a cursor; None if that part is pruned and the reader must start over."""
         ...
 
     async def cursor(self) -> int: ...
 
     async def most_recent_foreground(self, owner: OwnerId) -> Agent | None:
-        """The user agent with the last real user input."""
+        """The user agent with the most recent input of a user."""
         ...
 
     async def latest_conversation(
         self, owner: OwnerId, definition: str, *, excluding: Collection[AgentId]
     ) -> Agent | None:
-        """The user agent of this definition that took up a message last and has not ended."""
+        """The active user agent of this definition that most recently took up a message."""
         ...
 
     async def children(self, owner: OwnerId, agent_id: AgentId) -> Sequence[Agent]:
-        """The subagents of an agent, oldest first, ended ones too."""
+        """The subagents of an agent, oldest first, including ended ones."""
         ...
 
     async def waking(self) -> Sequence[Waking]:
-        """Agents with work left over: a turn that goes on, or queued items that wake, also of ended
-        agents: such an item came while its agent ended, and needs its fate."""
+        """Agents with unfinished work: a running turn, or queued items that wake them.
+
+        Includes ended agents with such items, which still need a fate.
+        """
         ...
 
     async def facts(self) -> StoreFacts: ...
 
     async def check(self) -> None:
-        """Write something small; raises `StoreFullError` when messages are refused now."""
+        """Write a small value. Raises `StoreFullError` while messages are refused."""
         ...
 
     # -- outbox
 
     async def due_deliveries(self, now: datetime, limit: int) -> Sequence[Delivery]:
-        """The first undelivered reply of each channel, when it is due: order holds per channel."""
+        """The first undelivered reply of each channel, if it is due; keeps order per channel."""
         ...
 
     async def delivered(self, delivery_id: int) -> None:
-        """Forget the reply at once; the feed tells that its agent changed, so the folders do too.
+        """Remove the reply from the outbox and report the agent's change to the feed.
 
-        Its number is never used again, so that a repeat does nothing.
+        Delivery ids are never reused, so a repeated call has no effect.
         """
         ...
 
     async def delivery_failed(
         self, delivery_id: int, *, error: str, retry_at: datetime | None
     ) -> None:
-        """Try again at that time, or never; what was given up is kept for thirty days."""
+        """Retry at this time, or never; abandoned replies are kept for thirty days."""
         ...
 
     async def offset(self, source: str) -> str | None: ...

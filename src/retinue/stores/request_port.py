@@ -1,7 +1,7 @@
-"""The requests' part of the store port: a decision is one transaction.
+"""The store port for requests: a decision is one transaction.
 
-`settle` checks that the request is the owner's, open and in time, writes what was decided, and puts
-the answer into the inbox of the agent that asked: all of it or nothing, and at most once.
+`settle` checks that the request belongs to the owner, is pending and has not expired, stores the
+decision, and puts the answer into the inbox of the agent that asked: all or nothing, at most once.
 """
 
 from collections.abc import Sequence
@@ -16,17 +16,17 @@ from retinue.ids import AgentId, ItemId, OwnerId, RequestId
 
 
 class Voiding(Struct, frozen=True, kw_only=True):
-    """Requests of the committing agent that nobody has to decide any more."""
+    """Requests of the committing agent that no longer need a decision."""
 
     reason: str
-    requests: Sequence[RequestId] | None = None  # None = all that are pending
+    requests: Sequence[RequestId] | None = None  # None = all pending ones
     status: Literal["void", "answered"] = "void"
-    """`answered` = the commit does what was asked: it is refused when that was decided already"""
+    """`answered`: the commit fulfils the request; it is refused if the request is settled."""
     by: str = ""
 
 
 class Notice(Struct, frozen=True, kw_only=True):
-    """What another agent is told, silently, of a decision, if it is still there."""
+    """A silent message about a decision to another agent; dropped if that agent is gone."""
 
     to: AgentId
     item_id: ItemId
@@ -34,12 +34,12 @@ class Notice(Struct, frozen=True, kw_only=True):
 
 
 class Decision(Struct, frozen=True, kw_only=True):
-    """What becomes of a request, and the answer for the agent that asked."""
+    """The decision on a request, and the answer for the agent that asked."""
 
     owner: OwnerId
     request_id: RequestId
     status: Literal["allowed", "denied", "answered", "expired"]
-    by: str  # who decided, for the audit
+    by: str  # who decided, for the audit log
     at: datetime
     item_id: ItemId
     answer: ItemBody
@@ -49,14 +49,14 @@ class Decision(Struct, frozen=True, kw_only=True):
 
 
 class RequestStore(Protocol):
-    """Requests; they are made and voided by commits, and settled here."""
+    """Requests. Commits create and void them; they are settled here."""
 
     async def settle(self, decision: Decision) -> Request:
         """Decide a request, or let it expire.
 
-        Raises `NotFoundError` when there is none or it is another owner's, and `ConflictError` when
-        it is no longer open, too late or too early to expire, or its agent ended: then nothing
-        changed.
+        Raises `NotFoundError` if it does not exist or belongs to another owner, and `ConflictError`
+        if it is not pending, too late to decide, too early to expire, or its agent has ended. Then
+        nothing changed.
         """
         ...
 
@@ -73,13 +73,13 @@ class RequestStore(Protocol):
         before: RequestId | None = None,
         limit: int = 100,
     ) -> Sequence[Request]:
-        """An owner's requests, the newest first; `before` goes on after a page."""
+        """An owner's requests, newest first; `before` continues after a page."""
         ...
 
     async def due(self, now: datetime, limit: int) -> Sequence[Request]:
-        """Everybody's open requests whose time is up, the longest overdue first."""
+        """Pending requests of all owners that have expired, longest overdue first."""
         ...
 
     async def earliest(self) -> datetime | None:
-        """When the next open request of anybody expires."""
+        """The earliest expiry of all pending requests."""
         ...

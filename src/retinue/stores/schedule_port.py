@@ -1,7 +1,7 @@
-"""The schedules' part of the store port: a time that has come is one transaction.
+"""The store port for schedules: firing a slot is one transaction.
 
-`fire` takes the slot, puts the item into the inbox and moves the schedule on, all or nothing: no
-crash can come between them, and of two that fire the same slot one is told that it was taken.
+`fire` takes the slot, puts the item into the inbox and sets the next time, all or nothing. No crash
+can separate these, and a slot can be fired only once.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -17,72 +17,72 @@ from retinue.ids import AgentId, ItemId, OwnerId, ScheduleId
 from retinue.stores.port import Post, Receipt
 
 HEARTBEAT = ScheduleId("heartbeat")
-"""The slots of the heartbeat's batches; no schedule has this id."""
+"""The schedule id of the heartbeat's slots; no schedule uses it."""
 
 SlotStatus = Literal["fired", "run_now", "skipped_overlap", "skipped_missed", "failed"]
 
 
 def mark_key(schedule_id: ScheduleId) -> str:
-    """Where what the schedule's watch saw is remembered."""
+    """The key under which the state of the schedule's watch is stored."""
     return f"schedule/{schedule_id}"
 
 
 class Slot(Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
-    """What became of one time of a schedule."""
+    """The outcome of one due time of a schedule."""
 
     due_at: datetime
     at: datetime  # when it was handled
     status: SlotStatus
     reason: str = ""
-    difference: str = ""  # what its watch saw that woke somebody
+    difference: str = ""  # the change its watch detected
     item_id: ItemId | None = None
-    agent_id: AgentId | None = None  # None also when that agent is gone
-    fate: Fate | None = None  # of the item, as it is now
+    agent_id: AgentId | None = None  # None also if that agent was deleted
+    fate: Fate | None = None  # the current fate of the item
     fate_reason: str = ""
     ended_at: datetime | None = None
 
 
 class StoredSchedule(Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
-    """A schedule, when it is due next, and what became of its last time."""
+    """A schedule with its next due time and its latest slot."""
 
     schedule: Schedule
-    next_at: datetime | None  # None: paused, or done
-    revision: int  # grows with every change of the schedule
+    next_at: datetime | None  # None = paused or finished
+    revision: int  # increases with every change of the schedule
     last: Slot | None = None
-    is_running: bool = False  # an item of one of its slots has no final fate yet
+    is_running: bool = False  # whether an item of one of its slots is still open
 
 
 class Firing(Struct, frozen=True, kw_only=True):
-    """Everything that follows from one time that has come."""
+    """Everything to store when a due time is handled."""
 
     owner: OwnerId
     schedule_id: ScheduleId
     due_at: datetime
     at: datetime
-    status: SlotStatus | None  # None: nothing to tell of this time
+    status: SlotStatus | None  # None = no slot is recorded
     reason: str = ""
     difference: str = ""
-    revision: int | None = None  # of the schedule that was read; None: there is none to move on
+    revision: int | None = None  # of the schedule as read; None = there is none to advance
     next_at: datetime | None = None
     post: Post | None = None  # the run
-    notice: Post | None = None  # what somebody is told beside it
-    marks: Mapping[str, Mark] = {}  # what is remembered from now on, by key
+    notice: Post | None = None  # an additional message
+    marks: Mapping[str, Mark] = {}  # watch states to store, by key
 
 
 class KeptSchedules(Struct, frozen=True, kw_only=True, rename="camel"):
-    """All of it, as the mirror, exports and rebuilding carry it."""
+    """All schedules with slots and marks, as the mirror, exports and rebuilds transfer them."""
 
     schedules: Sequence[StoredSchedule] = []
-    slots: Mapping[str, Mapping[str, Sequence[Slot]]] = {}  # the last ones, by owner and schedule
+    slots: Mapping[str, Mapping[str, Sequence[Slot]]] = {}  # most recent, by owner and schedule
     marks: Mapping[str, Mapping[str, Mark]] = {}  # by owner and key
     v: int = 1
 
 
 class ScheduleStore(Protocol):
-    """Schedules, the slots they took, and what watches remember."""
+    """Schedules, their slots, and the states of watches."""
 
     def listen(self, listener: Callable[[OwnerId], None]) -> Callable[[], None]:
-        """Call back on the event loop after anything here changed for an owner; gives the undo."""
+        """Call back on the event loop after a change for an owner; returns an undo."""
         ...
 
     # -- writing
@@ -90,24 +90,24 @@ class ScheduleStore(Protocol):
     async def add(
         self, schedule: Schedule, next_at: datetime | None
     ) -> tuple[StoredSchedule, bool]:
-        """Store a new schedule; one that has its id already stays as it is."""
+        """Store a new schedule; an existing one with the same id is kept."""
         ...
 
     async def replace(
         self, schedule: Schedule, next_at: datetime | None, *, revision: int
     ) -> StoredSchedule:
-        """Change a schedule. Raises `ConflictError` when another change came first."""
+        """Replace a schedule. Raises `ConflictError` if it was changed in the meantime."""
         ...
 
     async def remove(self, owner: OwnerId, schedule_id: ScheduleId) -> None:
-        """Forget the schedule, its slots and its mark. Raises `NotFoundError`."""
+        """Delete the schedule, its slots and its mark. Raises `NotFoundError`."""
         ...
 
     async def fire(self, firing: Firing) -> Receipt | None:
-        """Take the slot with all that follows from it.
+        """Take the slot and apply everything in the firing.
 
-        None when the slot was taken before, when the schedule is not as it was read, or when there
-        was nothing to post. Raises what `admit` raises; then nothing changed.
+        Returns None if the slot is already taken, the schedule has changed, or there was nothing to
+        post. Raises what `admit` raises; then nothing changed.
         """
         ...
 
@@ -116,7 +116,7 @@ class ScheduleStore(Protocol):
     async def forget(self, owner: OwnerId, key: str) -> None: ...
 
     async def restore(self, kept: KeptSchedules) -> None:
-        """Put everything back; what is there already stays."""
+        """Restore everything; existing entries are kept."""
         ...
 
     # -- reading
@@ -126,23 +126,23 @@ class ScheduleStore(Protocol):
         ...
 
     async def all(self, owner: OwnerId) -> Sequence[StoredSchedule]:
-        """An owner's schedules, the next one due first."""
+        """An owner's schedules, next due first."""
         ...
 
     async def due(self, now: datetime, limit: int) -> Sequence[StoredSchedule]:
-        """Everybody's schedules whose time has come, the longest waiting first."""
+        """Schedules of all owners that are due, longest overdue first."""
         ...
 
     async def earliest(self, after: datetime) -> datetime | None:
-        """When the next schedule of anybody is due, after that moment."""
+        """The next due time of all schedules after this time."""
         ...
 
     async def slots(self, owner: OwnerId, schedule_id: ScheduleId, limit: int) -> Sequence[Slot]:
-        """What became of its times, the newest first."""
+        """The slots of a schedule, newest first."""
         ...
 
     async def is_running(self, owner: OwnerId, schedule_id: ScheduleId) -> bool:
-        """Whether an item of one of its slots has no final fate yet."""
+        """Whether an item of one of its slots is still open."""
         ...
 
     async def marks(self, owner: OwnerId) -> Mapping[str, Mark]: ...

@@ -1,7 +1,7 @@
-"""The usage's part of the store port: what models were asked, summed by day.
+"""The store port for usage: model calls and tokens, summed by day.
 
-A commit that stores a response counts it in the same transaction (`Commit.usages`). The sums stay
-when their agent is deleted: its tokens are spent.
+A commit that stores a response counts it in the same transaction (`Effects.usages`). The sums are
+kept when their agent is deleted.
 """
 
 from collections.abc import Sequence
@@ -16,7 +16,7 @@ from retinue.ids import OwnerId
 
 
 class UsageSum(Struct, frozen=True, kw_only=True):
-    """What one model was asked under one key: a day as ISO writes it, or a name or an id."""
+    """The usage of one model under one key: an ISO date, a name or an id."""
 
     key: str
     model: str
@@ -24,7 +24,7 @@ class UsageSum(Struct, frozen=True, kw_only=True):
 
 
 class UsageStore(Protocol):
-    """Sums over model calls; they are made by commits, and read here."""
+    """Sums of model calls; commits add to them, and they are read here."""
 
     async def sums(
         self,
@@ -34,5 +34,5 @@ class UsageStore(Protocol):
         first: date | None = None,
         last: date | None = None,
     ) -> Sequence[UsageSum]:
-        """An owner's sums for each key and model, from the first day to the last, in UTC."""
+        """An owner's sums per key and model, from the first to the last day, in UTC."""
         ...

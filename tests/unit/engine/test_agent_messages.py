@@ -67,7 +67,7 @@ async def test_unknown_foreign_own_and_ended_targets_are_refused(start: Start) -
     for target, words in [
         ("nobody", "there is no agent"),
         (foreign.id, "there is no agent"),
-        (ended.id, "ended and takes no more messages"),
+        (ended.id, "has ended and accepts no messages"),
     ]:
         writer = await kit.agent()
         targets[:] = [target]

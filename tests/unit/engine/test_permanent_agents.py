@@ -95,7 +95,9 @@ async def test_two_creations_of_one_name_at_once_make_one_agent(start: Start) ->
     assert len(await permanent(kit, owner=makers[0])) == 1
     results = [await result(kit, maker) for maker in makers]
     assert sum("Created" in text for text in results) == 1
-    assert all("Created" in text or "Updated" in text or "of that name" in text for text in results)
+    assert all(
+        "Created" in text or "Updated" in text or "with that name" in text for text in results
+    )
 
 
 async def test_a_name_that_another_agent_has_is_refused(start: Start) -> None:
@@ -107,7 +109,7 @@ async def test_a_name_that_another_agent_has_is_refused(start: Start) -> None:
     two = next(a for a in await permanent(kit, owner=maker) if "Two" in str(a.descriptor))
     script.orders["clash"] = creates("ONE", agentId=two.id)
     await kit.ask(maker, "clash")
-    assert "has that name already" in await result(kit, maker)
+    assert "already has that name" in await result(kit, maker)
     script.orders["foreign"] = creates("Three", agentId=maker.id)
     await kit.ask(maker, "foreign")
     assert "there is no permanent agent" in await result(kit, maker)

@@ -94,7 +94,7 @@ async def test_a_clash_in_the_middle_of_an_archive_imports_nothing(
         (two / "agents" / ids[3] / "state.json").write_text("{}")
     cursor = await store.cursor()
     before = sorted(two.rglob("*.*"))
-    reason = {"key": "'k3' .* was used again", "folder": "move it away", "identity": "identity"}
+    reason = {"key": "'k3' .* was also used", "folder": "move it away", "identity": "identity"}
     with pytest.raises(ConflictError, match=reason[clash]):
         await import_from(path, store, two)
     assert (await store.facts()).agents == 1
@@ -186,7 +186,7 @@ async def test_what_is_no_archive_is_told(tmp_path: Path) -> None:
     store = SqliteStore(tmp_path / "data")
     await store.open()
     (tmp_path / "text").write_text("hello")
-    with pytest.raises(UsageError, match="not an archive"):
+    with pytest.raises(UsageError, match="not a Retinue archive"):
         await import_from(tmp_path / "text", store, tmp_path / "data")
     with pytest.raises(NotFoundError):
         await import_from(tmp_path / "missing", store, tmp_path / "data")

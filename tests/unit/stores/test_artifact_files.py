@@ -180,8 +180,8 @@ async def test_of_two_files_that_claim_one_name_or_id_none_is_lost(home: Home) -
     store = (await home.again()).store
     assert home.report is not None
     told = "\n".join(home.report.problems)
-    assert "n2.md cannot be read (what it holds is in n1.md too" in told
-    assert "later.json cannot be read (what it holds is in groceries.json too" in told
+    assert "n2.md cannot be read (n1.md has the same id or name" in told
+    assert "later.json cannot be read (groceries.json has the same id or name" in told
     assert "mine" in (folder / "notes" / "n2.md.aside").read_text()
     assert (folder / "lists" / "later.json.aside").read_text() == copied
     assert await order(store.artifacts) == ["i1", "i2", "i3"]
@@ -286,5 +286,5 @@ async def test_a_long_log_is_cut_down(home: Home) -> None:
 
 
 def test_an_id_that_is_no_file_name_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(ValueError, match="cannot be the name"):
+    with pytest.raises(ValueError, match="is not a valid file name"):
         file_of(tmp_path, "note", "../escape")

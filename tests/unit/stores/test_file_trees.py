@@ -125,7 +125,9 @@ async def test_a_file_that_is_too_large_to_hold_is_refused_and_can_be_taken_in_p
     agent, data = new_agent_id(), b"0123456789" * 100_000
     await LocalFileTrees(tmp_path).tree(agent).write("/large.bin", data)
     tree = LocalFileTrees(tmp_path, largest_file=1000).tree(agent)
-    with pytest.raises(UsageError, match="has 1000000 bytes; at most 1000 are read whole"):
+    with pytest.raises(
+        UsageError, match="has 1000000 bytes; whole files are read up to 1000 bytes"
+    ):
         await tree.read("/large.bin")
     stream = await tree.stream("/large.bin")
     pieces = [piece async for piece in stream.pieces]

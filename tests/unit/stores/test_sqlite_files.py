@@ -119,7 +119,7 @@ async def test_a_foreign_database_is_not_taken_for_ours(tmp_path: Path) -> None:
     with sqlite3.connect(tmp_path / "retinue.db") as connection:
         connection.execute("CREATE TABLE recipes (name TEXT)")
     connection.close()
-    with pytest.raises(StoreDamagedError, match="not a store of Retinue"):
+    with pytest.raises(StoreDamagedError, match="not a Retinue store"):
         await SqliteStore(tmp_path).open()
 
 

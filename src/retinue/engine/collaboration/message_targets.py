@@ -73,7 +73,7 @@ def _another(sender: Agent, target: Agent) -> Agent:
 
 def _open(target: Agent) -> Agent:
     if target.lifecycle != "active":
-        raise TerminatedError(f"the agent {target.id!r} ended and takes no more messages")
+        raise TerminatedError(f"the agent {target.id!r} has ended and accepts no messages")
     return target
 
 

@@ -1,1 +1,1 @@
-"""The agents' folders: a plain, complete mirror of the store, and the way back from it."""
+"""The agents' folders: a complete plain-file mirror of the store, and rebuilding from it."""

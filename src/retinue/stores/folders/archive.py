@@ -1,7 +1,7 @@
-"""Agents as one file: their folders in a `.tar.gz` with a manifest.
+"""Export and import of agents as one `.tar.gz` file with a manifest.
 
-An archive of all agents also holds the schedules, lists, notes and views; what a few agents take
-along is only their own.
+An archive of all agents also contains the schedules, lists, notes and views; an archive of
+selected agents contains only their own data.
 """
 
 import asyncio
@@ -51,11 +51,11 @@ _MEMBER = re.compile(
 
 
 Keep = Callable[[AgentId, str, bytes], None]
-"""What is done with a file of an agent: its path in the tree, and its content."""
+"""Receives one file of an agent: its path in the tree, and its content."""
 
 
 class ArchiveManifest(Struct, kw_only=True, rename="camel"):
-    """What an archive holds."""
+    """The manifest of an archive."""
 
     agents: list[str]
     v: int = 1
@@ -64,7 +64,7 @@ class ArchiveManifest(Struct, kw_only=True, rename="camel"):
 async def export_to(
     path: Path, store: WholeStore, data_dir: Path, agent_ids: Sequence[AgentId]
 ) -> None:
-    """Write these agents, whole, into a new archive."""
+    """Export these agents to a new archive."""
     await asyncio.to_thread(_export, path, store, data_dir, agent_ids)
 
 
@@ -110,24 +110,24 @@ def _add(archive: tarfile.TarFile, name: str, data: bytes) -> None:
 async def import_from(
     path: Path, store: WholeStore, data_dir: Path, *, owner: OwnerId | None = None
 ) -> Sequence[AgentId]:
-    """Load an archive's agents, all or none, for their own owner or for another.
+    """Import an archive's agents, all or none, for their own owner or for another.
 
-    The archive is read twice, an agent at a time: to see that everything in it can be loaded, and
-    to load it in one transaction. A process that dies meanwhile leaves files at most, and the next
-    import replaces them. Raises `ConflictError` that names the agents that are here already.
+    The archive is read twice, one agent at a time: first to check that everything can be imported,
+    then to import it in one transaction. A crash in between leaves only files, which the next
+    import replaces. Raises `ConflictError` with the agents that already exist.
     """
     agent_ids = await asyncio.to_thread(_check, path, store, data_dir)
-    # What stands beside agents first, and again harmlessly: a death before the rest costs nothing.
+    # Schedules and artifacts come first: restoring them twice is harmless after a crash.
     schedules = await checked_schedules(path, store.schedules, owner)
     artifacts = await checked_artifacts(path, store.artifacts, owner)
     await store.schedules.restore(schedules)
     for kept in artifacts:
         await store.artifacts.restore(kept)
-    unpacking = _Unpacking(path, data_dir)
+    unpacker = _Unpacker(path, data_dir)
     try:
-        await store.restore_all(_owned(stored, owner) for stored in unpacking)
+        await store.restore_all(_owned(stored, owner) for stored in unpacker)
     except Exception:
-        await asyncio.to_thread(unpacking.undo)
+        await asyncio.to_thread(unpacker.undo)
         raise
     return agent_ids
 
@@ -137,7 +137,7 @@ def _owned(stored: StoredAgent, owner: OwnerId | None) -> StoredAgent:
 
 
 def _check(path: Path, store: WholeStore, data_dir: Path) -> list[AgentId]:
-    """Read everything once and keep nothing of it but whose it is."""
+    """Read and check the whole archive; returns the ids of its agents."""
     agent_ids = [stored.id for stored in _agents(path, _keep_nothing)]
     reader = store.whole_reader()
     try:
@@ -146,14 +146,14 @@ def _check(path: Path, store: WholeStore, data_dir: Path) -> list[AgentId]:
         reader.close()
     if known:
         raise ConflictError(
-            f"these agents are here already: {', '.join(known)}; delete them first, "
-            "or import into another directory",
+            f"these agents already exist: {', '.join(known)}; delete them first, "
+            "or import into another data directory",
             details={"agents": known},
         )
     for agent_id in agent_ids:
         folder = agent_folder(data_dir, agent_id)
         if any((folder / name).exists() for name in _KEPT):
-            raise ConflictError(f"{folder} is an agent that the store does not know: move it away")
+            raise ConflictError(f"{folder} holds an agent that is not in the store: move it away")
     return agent_ids
 
 
@@ -161,8 +161,8 @@ def _keep_nothing(agent_id: AgentId, name: str, data: bytes) -> None:
     pass
 
 
-class _Unpacking:
-    """The agents of an archive, whose files are put in their places as they come by."""
+class _Unpacker:
+    """Iterates over an archive's agents, and writes their files along the way."""
 
     def __init__(self, path: Path, data_dir: Path) -> None:
         self._path = path
@@ -182,7 +182,7 @@ class _Unpacking:
         folder = agent_folder(self._data, agent_id)
         try:
             if agent_id not in self._begun:
-                remove_folder(folder)  # of an import that was cut off
+                remove_folder(folder)  # left by an interrupted import
                 self._begun.add(agent_id)
             file = folder.joinpath(FILES, *parts_of(name))
             file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -194,7 +194,7 @@ class _Unpacking:
 
 
 def _agents(path: Path, keep: Keep) -> Iterator[StoredAgent]:
-    """Give the agents one by one; only one of them is in memory, without its files."""
+    """Yield the agents one by one; only one of them is in memory, without its files."""
     seen: set[AgentId] = set()
     current: AgentId | None = None
     parts: dict[str, bytes] = {}
@@ -203,7 +203,7 @@ def _agents(path: Path, keep: Keep) -> Iterator[StoredAgent]:
             if current is not None:
                 yield _stored(path, current, parts)
             if agent_id in seen:
-                raise UsageError(f"{path} has the agent {agent_id} in two places")
+                raise UsageError(f"{path} contains the agent {agent_id} twice")
             seen.add(agent_id)
             current, parts = agent_id, {}
         kind, _, inner = name.partition("/")
@@ -230,7 +230,7 @@ def _stored(path: Path, agent_id: AgentId, parts: dict[str, bytes]) -> StoredAge
 
 
 def _members(path: Path) -> Iterator[tuple[AgentId, str, bytes]]:
-    """Give the agents' files; links, devices, strangers and absurd sizes are refused."""
+    """Yield the agents' files; refuses links, devices, unknown entries and excessive sizes."""
     total = 0
     try:
         with tarfile.open(path, "r:gz") as archive:
@@ -240,13 +240,13 @@ def _members(path: Path) -> Iterator[tuple[AgentId, str, bytes]]:
                 total += member.size
                 match = _MEMBER.fullmatch(member.name)
                 if match is None or not is_agent_id(match[1]):
-                    raise UsageError(f"{path} has an entry that is not an agent's: {member.name!r}")
+                    raise UsageError(f"{path} contains an unknown entry: {member.name!r}")
                 largest = LARGEST_FILE if match[2].startswith(f"{FILES}/") else _LARGEST_PART
                 content = archive.extractfile(member) if member.isreg() else None
                 if content is None or member.size > largest or total > _LARGEST_ARCHIVE:
-                    raise UsageError(f"{path} has an entry that is not allowed: {member.name!r}")
+                    raise UsageError(f"{path} contains a forbidden entry: {member.name!r}")
                 yield AgentId(match[1]), match[2], content.read()
     except FileNotFoundError:
         raise NotFoundError(f"there is no file {str(path)!r}") from None
     except (tarfile.TarError, gzip.BadGzipFile, zlib.error, EOFError, OSError) as error:
-        raise UsageError(f"{path} is not an archive of Retinue: {error}") from error
+        raise UsageError(f"{path} is not a Retinue archive: {error}") from error

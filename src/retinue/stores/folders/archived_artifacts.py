@@ -1,4 +1,4 @@
-"""The lists, notes and views of an archive: one file beside the agents, before them all."""
+"""The lists, notes and views of an archive: one file before the agents."""
 
 import asyncio
 from pathlib import Path
@@ -26,9 +26,9 @@ def encode_artifacts(reader: ArtifactReader) -> bytes:
 async def checked_artifacts(
     path: Path, store: ArtifactStore, owner: OwnerId | None
 ) -> list[KeptArtifacts]:
-    """Read them, for their own owner or for another.
+    """Read the artifacts, for their own owner or for another.
 
-    Raises `ConflictError` that names those that are here already and say something else.
+    Raises `ConflictError` with those that already exist with different content.
     """
     content = await asyncio.to_thread(read_beginning, path, ARTIFACT_MEMBER)
     try:
@@ -50,7 +50,7 @@ async def _refuse_others(path: Path, store: ArtifactStore, kept: KeptArtifacts) 
     known: list[str] = []
     for one in kept.artifacts:
         if not is_file_id(one.artifact.id):
-            raise UsageError(f"{path} cannot be imported: the id {one.artifact.id!r} is not one")
+            raise UsageError(f"{path} cannot be imported: invalid id {one.artifact.id!r}")
         here = await store.get(kept.owner, one.artifact.id)
         if here is not None and here.artifact != one.artifact:
             known.append(one.artifact.id)
@@ -61,7 +61,7 @@ async def _refuse_others(path: Path, store: ArtifactStore, kept: KeptArtifacts) 
     if known:
         shown = ", ".join(known[:20])
         raise ConflictError(
-            f"these lists, notes and views are here already: {shown}; delete them first, "
-            "or import into another directory",
+            f"these lists, notes and views already exist: {shown}; delete them first, "
+            "or import into another data directory",
             details={"artifacts": known},
         )

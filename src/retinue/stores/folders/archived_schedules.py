@@ -1,4 +1,4 @@
-"""The schedules of an archive: one file beside the agents, before them all."""
+"""The schedules of an archive: one file before the agents."""
 
 import asyncio
 import gzip
@@ -22,9 +22,9 @@ _LARGEST = 1 << 28
 async def checked_schedules(
     path: Path, store: ScheduleStore, owner: OwnerId | None
 ) -> KeptSchedules:
-    """Read them, for their own owner or for another.
+    """Read the schedules, for their own owner or for another.
 
-    Raises `ConflictError` that names those that are here already and say something else.
+    Raises `ConflictError` with those that already exist with different content.
     """
     kept = _owned(_decoded(path, await asyncio.to_thread(read_beginning, path, SCHEDULES)), owner)
     await _refuse_others(store, kept)
@@ -32,7 +32,7 @@ async def checked_schedules(
 
 
 def read_beginning(path: Path, name: str) -> bytes | None:
-    """Read one of the files that come before the agents."""
+    """Read one of the files that precede the agents."""
     try:
         with tarfile.open(path, "r:gz") as archive:
             for member in islice(archive, _BEGINNING):
@@ -42,7 +42,7 @@ def read_beginning(path: Path, name: str) -> bytes | None:
     except FileNotFoundError:
         raise NotFoundError(f"there is no file {str(path)!r}") from None
     except (tarfile.TarError, gzip.BadGzipFile, zlib.error, EOFError, OSError) as error:
-        raise UsageError(f"{path} is not an archive of Retinue: {error}") from error
+        raise UsageError(f"{path} is not a Retinue archive: {error}") from error
     return None
 
 
@@ -56,7 +56,7 @@ def _decoded(path: Path, content: bytes | None) -> KeptSchedules:
 
 
 def _owned(kept: KeptSchedules, owner: OwnerId | None) -> KeptSchedules:
-    """Give everything to one owner; with several, the first one's of a name stays."""
+    """Assign all schedules to one owner; of several with the same id, the first is kept."""
     if owner is None:
         return kept
     stored = {
@@ -79,7 +79,7 @@ async def _refuse_others(store: ScheduleStore, kept: KeptSchedules) -> None:
         known += [one.id for one in schedules if here.get(one.id, one) != one]
     if known:
         raise ConflictError(
-            f"these schedules are here already: {', '.join(sorted(known))}; delete them first, "
-            "or import into another directory",
+            f"these schedules already exist: {', '.join(sorted(known))}; delete them first, "
+            "or import into another data directory",
             details={"schedules": sorted(known)},
         )

@@ -1,4 +1,4 @@
-"""Keeps the plain files of lists, notes and views in step with the store."""
+"""Keeps the plain files of lists, notes and views in sync with the store."""
 
 from collections import defaultdict
 from contextlib import suppress
@@ -33,7 +33,7 @@ class _Reached(msgspec.Struct):
 
 
 class ArtifactFiles:
-    """Follows the log of changes: each change says which files have to be written."""
+    """Follows the change log: each change determines which files are written."""
 
     def __init__(self, data: Path) -> None:
         self._data = data
@@ -42,7 +42,7 @@ class ArtifactFiles:
         self.is_behind = True
 
     def follow(self, reader: ArtifactReader) -> None:
-        self.is_behind = False  # first: what changes from here on is written the next time
+        self.is_behind = False  # before reading, so that later changes set it again
         try:
             self._follow(reader)
         except BaseException:
@@ -100,7 +100,7 @@ class ArtifactFiles:
         replace_file(str(path), content)
 
     def _append(self, owner: OwnerId, changes: list[ArtifactChange]) -> None:
-        """Add lines; what is older than the last ones goes now and then."""
+        """Append lines; occasionally trims the file to the most recent changes."""
         path = owner_folder(self._data, owner) / CHANGES
         path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         before = path.read_bytes() if path.exists() and owner not in self._lines else None
@@ -119,7 +119,7 @@ class ArtifactFiles:
         self._lines[owner] = count
 
     def _write_all(self, reader: ArtifactReader) -> None:
-        """Write everything anew, and remove what the store does not have."""
+        """Write all files again, and remove files of deleted artifacts."""
         for owner in reader.owners():
             kept = reader.kept(owner, KEPT_CHANGES)
             folder = owner_folder(self._data, owner)

@@ -1,9 +1,9 @@
-"""How lists, notes and views lie in plain files, and how they are read back.
+"""The file format of lists, notes and views, and its parser.
 
 artifacts/<owner>/lists/<id>.json    a list with its items, in order
 artifacts/<owner>/notes/<id>.md      a note: front matter, then its text
 artifacts/<owner>/views/<id>.json    a view
-artifacts/<owner>/changes.jsonl      the last changes, one a line: what undoing needs
+artifacts/<owner>/changes.jsonl      the most recent changes, one per line, for undo
 """
 
 import re
@@ -47,7 +47,7 @@ def owner_folder(data: Path, owner: OwnerId) -> Path:
 
 
 def owners_of(data: Path) -> list[OwnerId]:
-    """Give the owners who have a folder."""
+    """The owners that have a folder."""
     try:
         names = sorted(path.name for path in (data / ARTIFACTS).iterdir() if path.is_dir())
     except FileNotFoundError:
@@ -57,7 +57,7 @@ def owners_of(data: Path) -> list[OwnerId]:
 
 def file_of(folder: Path, kind: str, artifact_id: str) -> Path:
     if not is_file_id(artifact_id):
-        raise ValueError(f"{artifact_id!r} cannot be the name of a file")
+        raise ValueError(f"{artifact_id!r} is not a valid file name")
     suffix = "md" if kind == "note" else "json"
     return folder / FOLDERS[kind] / f"{artifact_id}.{suffix}"
 
@@ -90,7 +90,7 @@ def change_line(change: ArtifactChange) -> bytes:
 
 
 def read_owner_folder(folder: Path, owner: OwnerId) -> tuple[KeptArtifacts, list[tuple[Path, str]]]:
-    """Read everything of one owner; what cannot be read is told, by file and reason."""
+    """Read everything of one owner; returns unreadable files with the reason."""
     found: list[StoredArtifact] = []
     problems: list[tuple[Path, str]] = []
     taken: dict[object, Path] = {}
@@ -132,18 +132,18 @@ def _read(path: Path) -> list[StoredArtifact]:
             found = [_views.decode(content)]
     first, *items = found
     if first.artifact.id != path.stem:
-        raise ValueError(f"it holds {first.artifact.id!r}")
+        raise ValueError(f"it contains {first.artifact.id!r}")
     if FOLDERS.get(kind_of(first.artifact)) != path.parent.name:
-        raise ValueError(f"it holds a {kind_of(first.artifact)}")
+        raise ValueError(f"it contains a {kind_of(first.artifact)}")
     if not all(isinstance(one.artifact, ListItem) for one in items):
-        raise ValueError("it holds something that is no item")
+        raise ValueError("an entry of its items is not an item")
     if not all(0 < one.version < _LARGEST for one in found):
-        raise ValueError("it holds a version that is none")
+        raise ValueError("it contains an invalid version")
     return found
 
 
 def _claim(read: Sequence[StoredArtifact], path: Path, taken: dict[object, Path]) -> None:
-    """Refuse a file with an id or a name that another one has: one of them would be lost."""
+    """Refuse a file with the id or name of another one: one of them would be lost."""
     first = read[0].artifact
     claims: list[object] = [one.artifact.id for one in read]
     claims.append((kind_of(first), folded(name_of(first))))
@@ -151,7 +151,7 @@ def _claim(read: Sequence[StoredArtifact], path: Path, taken: dict[object, Path]
         raise ValueError("two of its items have the same id")
     for claim in claims:
         if claim in taken:
-            raise ValueError(f"what it holds is in {taken[claim].name} too, by id or by name")
+            raise ValueError(f"{taken[claim].name} has the same id or name")
     taken.update(dict.fromkeys(claims, path))
 
 
@@ -159,10 +159,10 @@ def _read_note(content: bytes) -> StoredArtifact:
     head, fence, text = content.removeprefix(_FENCE).partition(b"\n" + _FENCE)
     if not content.startswith(_FENCE) or not fence:
         raise ValueError("it has no front matter between lines of ---")
-    # Every value as it is written: a title may look like a number, a day or a yes.
+    # All values stay strings: a title may look like a number, a date or a boolean.
     front: Any = yaml.load(head, Loader=yaml.BaseLoader)
     if not isinstance(front, dict):
-        raise ValueError("its front matter has no names and values")
+        raise ValueError("its front matter is not a mapping")
     front = cast("dict[str, Any]", front)
     version = int(front.pop("version", 1))
     note = msgspec.convert(front | {"content": text.decode()}, Note)
@@ -170,7 +170,7 @@ def _read_note(content: bytes) -> StoredArtifact:
 
 
 def _read_changes(folder: Path, owner: OwnerId) -> list[ArtifactChange]:
-    """Read the last changes; a torn line costs itself."""
+    """Read the most recent changes; unreadable lines are skipped."""
     try:
         lines = (folder / CHANGES).read_bytes().splitlines()
     except FileNotFoundError:

@@ -1,8 +1,8 @@
-"""Files that are never left half written: replaced whole, or appended to by whole lines.
+"""File writes that are atomic: a file is replaced as a whole, or whole lines are appended.
 
-A new file's content goes into a hidden spare beside it; after a sync the two change places. The
-spare is then written over the next time, which on common file systems is ten times cheaper than
-making a file and freeing another for each replacement.
+New content is written to a hidden spare file next to the target; after a sync the two are
+exchanged. The next replacement overwrites the spare, which on common file systems is ten times
+cheaper than creating one file and freeing another.
 """
 
 import ctypes
@@ -23,7 +23,7 @@ def spare_of(path: str) -> str:
 
 
 def write_spare(path: str, data: bytes) -> None:
-    """Write the next content of a file beside it."""
+    """Write the next content of a file to its spare."""
     flags = os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW
     descriptor = os.open(spare_of(path), flags, 0o600)
     try:
@@ -36,7 +36,7 @@ def write_spare(path: str, data: bytes) -> None:
 
 
 def put_in_place(path: str) -> None:
-    """Let the spare become the file."""
+    """Exchange the spare with the file."""
     spare = spare_of(path)
     if hasattr(_libc, "renameat2"):
         arguments = (_CURRENT_DIRECTORY, os.fsencode(spare), _CURRENT_DIRECTORY, os.fsencode(path))
@@ -45,11 +45,11 @@ def put_in_place(path: str) -> None:
         code = ctypes.get_errno()
         if code != errno.ENOENT and code not in _UNSUPPORTED:
             raise OSError(code, os.strerror(code), path)
-    os.rename(spare, path)  # noqa: PTH104  (plain strings: this runs hundreds of times a second)
+    os.rename(spare, path)  # noqa: PTH104  (plain strings: this runs hundreds of times per second)
 
 
 def sync_paths(paths: Iterable[str]) -> None:
-    """Make files and folders durable one by one."""
+    """Sync files and folders one by one."""
     for path in paths:
         try:
             descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
@@ -62,7 +62,7 @@ def sync_paths(paths: Iterable[str]) -> None:
 
 
 def sync_file_system(path: str) -> None:
-    """Make everything on the file system durable at once."""
+    """Sync the whole file system at once."""
     if not hasattr(_libc, "syncfs"):
         os.sync()
         return
@@ -75,7 +75,7 @@ def sync_file_system(path: str) -> None:
 
 
 def replace_file(path: str, data: bytes) -> None:
-    """Replace one file durably."""
+    """Replace a file durably."""
     write_spare(path, data)
     sync_paths([spare_of(path)])
     put_in_place(path)
@@ -83,7 +83,7 @@ def replace_file(path: str, data: bytes) -> None:
 
 
 def append(path: str, data: bytes) -> None:
-    """Append whole lines; when there is no room for all of them, the file stays as it was."""
+    """Append whole lines; if the disk is full, the file is left unchanged."""
     flags = os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC | os.O_NOFOLLOW
     descriptor = os.open(path, flags, 0o600)
     try:
@@ -100,7 +100,7 @@ def append(path: str, data: bytes) -> None:
 
 
 def cut_after(path: str, length: int) -> None:
-    """Cut off what follows, and keep a copy of it."""
+    """Truncate a file; what is cut off is saved to `<path>.torn`."""
     try:
         descriptor = os.open(path, os.O_RDWR | os.O_CLOEXEC | os.O_NOFOLLOW)
     except FileNotFoundError:

@@ -1,4 +1,4 @@
-"""Whether the folders hold what the store holds."""
+"""Compares the agents' folders with the store."""
 
 import asyncio
 from collections.abc import Callable, Sequence
@@ -27,7 +27,7 @@ _CHECKS: Sequence[tuple[str, Callable[[StoredAgent], object]]] = (
 
 
 async def compare(store: WholeStore, data_dir: Path) -> Sequence[str]:
-    """Say where the folders and the store differ; for some seconds after a commit they may."""
+    """List the differences; in the seconds after a commit there may be some."""
     return await asyncio.to_thread(_compare, store, data_dir)
 
 

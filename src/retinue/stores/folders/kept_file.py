@@ -1,4 +1,4 @@
-"""A file beside the agents' folders that the mirror keeps in step with one part of the store."""
+"""A file next to the agents' folders that mirrors one part of the store."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -8,7 +8,7 @@ from retinue.stores.folders.atomic_files import replace_file
 
 
 class KeptFile:
-    """Written whole, and only when it would say something else; `empty` is not written at all."""
+    """Written as a whole, only when its content changes; `empty` content is never written."""
 
     def __init__(self, path: Path, content: Callable[[WholeReader], bytes], empty: bytes) -> None:
         self._path = path
@@ -18,7 +18,7 @@ class KeptFile:
         self.is_behind = True
 
     def follow(self, reader: WholeReader) -> None:
-        self.is_behind = False  # first: what changes from here on is written the next time
+        self.is_behind = False  # before reading, so that later changes set it again
         try:
             if self._content is None:
                 self._content = read_kept_file(self._path) or self._empty

@@ -1,9 +1,9 @@
-"""What an agent's folder holds, and how it is read and written.
+"""The contents of an agent's folder, and how it is read and written.
 
-agents/<id>/descriptor.json    who or what the agent stands for; only a permanent agent's changes
-agents/<id>/state.json         its state, and the messages that are not in history yet
-agents/<id>/history.jsonl      one record a line; only ever appended to
-agents/<id>/fates.jsonl        how messages ended, one a line; the newest ones are in the state
+agents/<id>/descriptor.json    what the agent is; changes only for permanent agents
+agents/<id>/state.json         its state, and the messages that are not in the history yet
+agents/<id>/history.jsonl      one record per line; append-only
+agents/<id>/fates.jsonl        the outcome of messages, one per line; the newest are in the state
 agents/<id>/files/             its own files
 """
 
@@ -31,26 +31,26 @@ HISTORY = "history.jsonl"
 FATES = "fates.jsonl"
 FILES = "files"
 
-_TOGETHER = 8  # fates that move at a time
+_FATE_BATCH = 8  # fates that are moved at a time
 _TAIL = 64 * 1024
 
 
 class _Envelope(Struct, kw_only=True, rename="camel"):
-    """What `state.json` holds beside the state's own fields."""
+    """The fields of `state.json` in addition to those of the state."""
 
     id: str
     owner: str
     definition: str
     lifecycle: Lifecycle
     context_from: int
-    records: int  # how many history.jsonl has
+    records: int  # the number of lines in history.jsonl
     inbox: msgspec.Raw
     ended: msgspec.Raw
     outbox: msgspec.Raw
     requests: msgspec.Raw = msgspec.Raw(b"[]")
-    settled: int = 0  # the last message that fates.jsonl tells of
+    settled: int = 0  # the last message whose fate is in fates.jsonl
     v: int = 1
-    cursor: int = 0  # of the feed, when this was written
+    cursor: int = 0  # the feed cursor when this was written
 
 
 class _Numbered(Struct):
@@ -68,7 +68,7 @@ def agent_folder(data: Path, agent_id: AgentId) -> Path:
 
 
 def folder_ids(data: Path) -> list[AgentId]:
-    """Give the ids of all agents' folders; what is not named like an agent is not one."""
+    """The ids of all agents' folders; other names are ignored."""
     try:
         names = [path.name for path in (data / AGENTS).iterdir()]
     except FileNotFoundError:
@@ -77,7 +77,7 @@ def folder_ids(data: Path) -> list[AgentId]:
 
 
 def state_file(stored: StoredAgent, cursor: int) -> bytes:
-    """Give the content of `state.json`: the envelope's fields, then the state's own."""
+    """The content of `state.json`: the fields of the envelope, then those of the state."""
     envelope = _encode(
         _Envelope(
             id=stored.id,
@@ -99,21 +99,20 @@ def state_file(stored: StoredAgent, cursor: int) -> bytes:
 
 
 def move_fates(stored: StoredAgent) -> tuple[StoredAgent, bytes]:
-    """Take the fates that `fates.jsonl` can have out of the state, as lines.
+    """Move fates out of the state; returns them as lines for `fates.jsonl`.
 
-    The state is written again and again, so it must not grow with the past; a file that is
-    appended to costs a sync. So fates move from the one to the other several at a time: those of
-    messages before the first that has none yet.
+    The state is rewritten often, so it must not grow with the history; appending to a file costs a
+    sync. Therefore several fates are moved at a time: those of messages before the first open one.
     """
     ended = msgspec.json.decode(stored.ended, type=list[EndedItem])
-    if len(ended) < _TOGETHER:
+    if len(ended) < _FATE_BATCH:
         return stored, b""
     inbox = msgspec.json.decode(stored.inbox, type=list[HeldItem])
     first_open = min((held.item.seq for held in inbox), default=stored.last_item + 1)
     moving = [item for item in ended if item.seq < first_open]
-    if len(moving) < _TOGETHER:
+    if len(moving) < _FATE_BATCH:
         return stored, b""
-    # As the store spells them: another spelling of the same moment would be a difference.
+    # Byte for byte as stored: another spelling of a timestamp would count as a difference.
     spelled = msgspec.json.decode(stored.ended, type=list[msgspec.Raw])
     lines = b"".join(bytes(line) + b"\n" for line in spelled[: len(moving)])
     staying = msgspec.json.encode(spelled[len(moving) :])
@@ -129,7 +128,7 @@ def read_owner(folder: Path) -> OwnerId:
 
 
 def read_folder(folder: Path) -> StoredAgent:
-    """Read an agent back. Raises `StoreDamagedError` that names the file."""
+    """Read an agent from its folder. Raises `StoreDamagedError` with the file."""
     stored = parse_folder(
         _read(folder / DESCRIPTOR), _read(folder / STATE), _read(folder / HISTORY), folder
     )
@@ -141,7 +140,7 @@ def read_folder(folder: Path) -> StoredAgent:
 
 
 def settled_fates(folder: Path) -> bytes:
-    """Give the whole lines of `fates.jsonl` that the state knows of."""
+    """The whole lines of `fates.jsonl` that the state covers."""
     settled = _envelopes.decode((folder / STATE).read_bytes()).settled
     if not settled:
         return b""
@@ -161,7 +160,7 @@ def settled_fates(folder: Path) -> bytes:
 
 
 def parse_folder(descriptor: bytes, state: bytes, history: bytes, folder: Path) -> StoredAgent:
-    """Make an agent of its files' contents; `folder` is for messages only."""
+    """Parse the contents of an agent's files; `folder` is used in messages only."""
     descriptor = descriptor.strip()
     try:
         decode_descriptor(descriptor)
@@ -177,8 +176,8 @@ def parse_folder(descriptor: bytes, state: bytes, history: bytes, folder: Path) 
         msgspec.json.decode(envelope.requests, type=list[Request])
     except (msgspec.MsgspecError, UnicodeDecodeError, LookupError, TypeError) as error:
         raise _unreadable(folder / STATE, error) from error
-    whole = history[: history.rfind(b"\n") + 1]  # a torn last line is left out
-    # Lines that the state does not know of yet: its inbox still has what they tell.
+    whole = history[: history.rfind(b"\n") + 1]  # without a torn last line
+    # Lines beyond the state are dropped: their items are still in its inbox.
     whole = b"".join(whole.splitlines(keepends=True)[: envelope.records])
     count = check_history(whole, folder / HISTORY)
     return StoredAgent(
@@ -205,7 +204,7 @@ def parse_folder(descriptor: bytes, state: bytes, history: bytes, folder: Path) 
 
 
 def _with_commands(inbox: bytes) -> bytes:
-    """Read endings and switches, as earlier versions stored them, as the commands they are now."""
+    """Convert endings and switches, as earlier versions stored them, to commands."""
     if b'"ending"' not in inbox and b'"switch"' not in inbox:
         return inbox
     held: list[dict[str, Any]] = msgspec.json.decode(inbox)
@@ -223,7 +222,7 @@ def _with_commands(inbox: bytes) -> bytes:
 
 
 def check_history(history: bytes, path: Path) -> int:
-    """Count the lines; one that is missing or is not a record is damage."""
+    """Count the lines. Raises `StoreDamagedError` if one is missing or not a record."""
     count = 0
     for line in history.splitlines():
         seq = line_seq(line)
@@ -235,7 +234,7 @@ def check_history(history: bytes, path: Path) -> int:
 
 
 def line_seq(line: bytes) -> int | None:
-    """Give the number of a history line, or None when it is not one."""
+    """The seq of a history line, or None if it is not a record."""
     try:
         return _numbered.decode(line).seq
     except (msgspec.MsgspecError, UnicodeDecodeError):
@@ -243,9 +242,9 @@ def line_seq(line: bytes) -> int | None:
 
 
 def repair_tail(path: str) -> int | None:
-    """Cut off a torn last line, keep a copy of it, and give the seq of the last whole one.
+    """Cut off a torn last line, save a copy of it, and return the seq of the last whole line.
 
-    None means that the last line has no number: the file has to be written anew.
+    None means that the last line has no seq and the file must be written again.
     """
     try:
         descriptor = os.open(path, os.O_RDWR | os.O_CLOEXEC | os.O_NOFOLLOW)
@@ -261,7 +260,7 @@ def repair_tail(path: str) -> int | None:
 
 
 def _last_line(descriptor: int, size: int) -> tuple[int, bytes]:
-    """Find where the last whole line ends, and the line."""
+    """The last whole line, and the offset where it ends."""
     reach = _TAIL
     while True:
         start = max(0, size - reach)
@@ -274,7 +273,7 @@ def _last_line(descriptor: int, size: int) -> tuple[int, bytes]:
 
 
 def _own_fields(state: bytes) -> bytes:
-    """Give the state without the envelope, with fields that this version does not know."""
+    """The state without the envelope; unknown fields are kept."""
     fields: dict[str, msgspec.Raw] = msgspec.json.decode(state, type=dict[str, msgspec.Raw])
     for name in _Envelope.__struct_encode_fields__:
         fields.pop(name, None)

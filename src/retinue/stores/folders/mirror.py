@@ -1,9 +1,9 @@
-"""Keeps the agents' folders in step with the store, in a thread of its own.
+"""Keeps the agents' folders in sync with the store, in a thread of its own.
 
-The store's listener only notes which agents changed. Rounds write them: each agent a few times a
-second at most, each within a second of its commit, or within four while very many change at once:
-the time is the agents' then. `mirror.json` remembers the cursor up to which everything is on disk,
-so that a start looks only at what changed since.
+The store's listener records which agents changed; rounds write them. An agent is written at most
+a few times per second, and within one second of its commit, or four under heavy load, which leaves
+more time to the agents. `mirror.json` stores the cursor up to which everything is on disk, so a
+start only looks at later changes.
 """
 
 import asyncio
@@ -54,17 +54,17 @@ logger = logging.getLogger(__name__)
 
 _SHORTEST_PAUSE = 0.2
 _LONGEST_PAUSE = 0.7
-_BUSY_PAUSE = 3.5  # when a round takes long: writing must not slow down what is written about
+_BUSY_PAUSE = 3.5  # after a long round, so that the mirror does not slow down the agents
 _BUSY_SECONDS = 0.05
 _FEW = 8  # agents whose files are synced one by one; more share one sync
 _CHUNK = 512
-_LAST_SECONDS = 3.0  # of writing after a stop; what is left then is caught up with
-_KNOWN = 20_000  # agents whose last lines are remembered
-_VERSION = 2  # of the folders: those of an older one are written anew
+_LAST_SECONDS = 3.0  # of writing after a stop; the next start writes the rest
+_KNOWN = 20_000  # agents whose last lines are cached
+_VERSION = 2  # of the folders: those of an older version are written again
 
 
 class MirroredStore(Protocol):
-    """What the mirror needs of a store."""
+    """The store operations that the mirror uses."""
 
     @property
     def data_dir(self) -> Path: ...
@@ -81,14 +81,14 @@ class MirroredStore(Protocol):
 
 
 _Tails = tuple[int | None, int | None]
-"""The last seq in `history.jsonl` and in `fates.jsonl`; None when the last line has none."""
+"""The last seq in `history.jsonl` and in `fates.jsonl`; None if the last line has none."""
 
 
 class _Written:
-    """Files that are not durable yet."""
+    """Files written in a round that are not durable yet."""
 
     def __init__(self) -> None:
-        self.replaced: list[str] = []  # whose spares are written
+        self.replaced: list[str] = []  # their spares are written
         self.appended: list[str] = []
 
     def add(self, other: "_Written") -> None:
@@ -112,7 +112,7 @@ def read_mirror_file(data: Path) -> MirrorFile | None:
 
 
 class Mirror:
-    """Follows one store."""
+    """Mirrors one store."""
 
     def __init__(self, store: MirroredStore) -> None:
         self._store = store
@@ -130,25 +130,25 @@ class Mirror:
         self._thread: threading.Thread | None = None
         self._tails: dict[AgentId, _Tails] = {}
         self._has_caught_up = False
-        self._noted = 0  # the cursor up to which every change is in the sets, or was
-        self._reached = 0  # the cursor of the round before
-        self._durable = 0  # the cursor up to which a power cut costs nothing
-        self._is_settled = True  # what was put in place last is durable
+        self._noted = 0  # the cursor up to which every change has been added to the sets
+        self._reached = 0  # the cursor of the previous round
+        self._durable = 0  # the cursor up to which everything survives a power cut
+        self._is_settled = True  # whether the files put in place last are durable
         self._problem = ""
         self._trouble = RepeatedLog(
             logger,
             "the agents' folders are behind the store",
-            over="the agents' folders follow the store again",
+            over="the agents' folders are in sync with the store again",
         )
         self.rounds = 0
 
     @property
     def problem(self) -> str:
-        """Why the folders are behind, or nothing."""
+        """Why the folders are behind, or an empty string."""
         return self._problem
 
     async def start(self) -> None:
-        """Begin to follow; catching up happens in the background."""
+        """Start following the store; the backlog is written in the background."""
         self._undo = [
             self._store.listen(self._note),
             self._store.schedules.listen(self._note_schedules),
@@ -158,7 +158,7 @@ class Mirror:
         self._thread.start()
 
     async def stop(self) -> None:
-        """Write what is left; call it before the store is closed."""
+        """Write what is left; call this before the store is closed."""
         for undo in self._undo:
             undo()
         self._is_stopping = True
@@ -169,7 +169,7 @@ class Mirror:
     def _note(self, changes: Sequence[Change]) -> None:
         with self._lock:
             for change in changes:
-                # What came later counts.
+                # The latest change wins.
                 if change.agent_id == NOBODY:
                     self._artifacts.is_behind = True
                 elif change.is_deleted:
@@ -194,7 +194,7 @@ class Mirror:
     def _run(self) -> None:
         reader = self._store.whole_reader()
         try:
-            with suppress(Exception):  # a round tries again, and says what is wrong
+            with suppress(Exception):  # the first round retries and reports the error
                 self._catch_up(reader)
                 self._follow_others(reader)
             if self._changed or self._deleted or not self._has_caught_up:
@@ -202,7 +202,7 @@ class Mirror:
             while True:
                 self._wake.wait(None if self._is_settled else _LONGEST_PAUSE)
                 self._wake.clear()
-                is_last = self._is_stopping  # after that: a stop that comes now wakes it again
+                is_last = self._is_stopping  # read after clear(): a later stop sets the event again
                 started = time.monotonic()
                 self._round(reader, is_last=is_last)
                 if is_last:
@@ -219,10 +219,10 @@ class Mirror:
             time.sleep(min(left, 0.1))
 
     def _catch_up(self, reader: WholeReader) -> None:
-        """Note what changed while nobody followed; everything, when that cannot be told."""
+        """Queue the agents that changed since the last run, or all if that is unknown."""
         file = read_mirror_file(self._data)
         touched = None
-        cursor = reader.cursor()  # first: what is committed from here on is noted as it comes
+        cursor = reader.cursor()  # before reading: later commits reach the listener
         if file is not None and file.v == _VERSION:
             self._reached = self._durable = file.cursor
             touched = reader.touched(file.cursor)
@@ -250,16 +250,16 @@ class Mirror:
             was_idle = not changed
             self._write(reader, changed, cursor)
             if changed:
-                return  # stopping: the next start goes on from the last cursor
+                return  # stopping: the next start continues from the last cursor
             if is_last or was_idle:
                 self._settle()
-            # Not the reader's cursor: what it sees may not have been noted when the round began.
+            # Not the reader's cursor: it may include changes not yet noted when the round began.
             self._remember(noted, dict(reader.offsets()))
             if self._problem:
                 self._problem = ""
                 self._trouble.clear()
             self.rounds += 1
-        except Exception as error:  # noqa: BLE001  the thread must live, or nobody follows any more
+        except Exception as error:  # noqa: BLE001  the thread must survive, or the mirror stops
             self._problem = f"the agents' folders are behind the store: {error}"
             self._trouble.report(error)
             self._tails.clear()
@@ -279,7 +279,7 @@ class Mirror:
             self._artifacts.follow(reader.artifacts)
 
     def _write(self, reader: WholeReader, changed: set[AgentId], cursor: int) -> None:
-        """Write agents and take them out of the set; those that are left would delay a stop."""
+        """Write the agents and remove them from the set; on a stop, stops after a few seconds."""
         stopping_since: float | None = None
         while changed:
             if self._is_stopping:
@@ -291,9 +291,9 @@ class Mirror:
             changed.difference_update(chunk)
 
     def _write_agents(self, reader: WholeReader, agent_ids: Sequence[AgentId], cursor: int) -> None:
-        """Write all contents, make them durable together, then put them in their places.
+        """Write all contents, sync them together, then put them in place.
 
-        For many agents that last step is not durable yet; the next sync of everything makes it so.
+        With many agents the last step becomes durable only with the next full sync.
         """
         is_few = len(agent_ids) <= _FEW
         written = _Written()
@@ -324,8 +324,8 @@ class Mirror:
             tails = repair_tail(f"{folder}/{HISTORY}"), repair_tail(f"{folder}/{FATES}")
         stored = reader.read(agent_id, after=tails[0] or 0, settled=tails[1] or 0)
         if stored is None:
-            return _Written()  # deleted meanwhile; the feed says so
-        if not _are_of(stored, tails):
+            return _Written()  # deleted meanwhile; the feed reports it
+        if not _match_store(stored, tails):
             stored = self._start_over(reader, folder, stored)
         written = _Written()
         if stored.history:
@@ -346,11 +346,11 @@ class Mirror:
         return written
 
     def _start_over(self, reader: WholeReader, folder: str, stored: StoredAgent) -> StoredAgent:
-        """Put aside lines that are not the store's, and write them anew."""
+        """Set aside history files that do not match the store, and write them again."""
         for name in (HISTORY, FATES):
             with suppress(FileNotFoundError):
                 Path(folder, name).replace(f"{folder}/{name}.aside-{time.monotonic_ns():x}")
-        logger.warning("history put aside", extra={"action": "mirror", "agent_id": stored.id})
+        logger.warning("history set aside", extra={"action": "mirror", "agent_id": stored.id})
         return reader.read(stored.id, after=0) or stored
 
     def _remove(self, agent_id: AgentId) -> None:
@@ -361,7 +361,7 @@ class Mirror:
             logger.warning("folder not removed", extra={"agent_id": agent_id, "error": str(error)})
 
     def _settle(self) -> None:
-        """Make what was put in place last durable, so that no start looks at it again."""
+        """Sync the files put in place last, so that the next start need not check them."""
         if not self._is_settled:
             sync_file_system(str(self._data))
             self._is_settled = True
@@ -377,22 +377,22 @@ class Mirror:
 
 
 def _pause_after(spent: float) -> float:
-    """How long to rest after a round that took so many seconds."""
+    """The pause after a round of this duration, in seconds."""
     if spent >= _BUSY_SECONDS:
         return _BUSY_PAUSE
     return min(max(_SHORTEST_PAUSE, 10 * spent), _LONGEST_PAUSE)
 
 
 def _lacks_descriptor(folder: str, stored: StoredAgent, *, is_first: bool) -> bool:
-    """Whether it has to be written: nobody's changes but a permanent agent's."""
+    """Whether the descriptor must be written; only that of a permanent agent changes."""
     file = Path(folder, DESCRIPTOR)
     if b'"type":"permanent"' in stored.descriptor:
         return not file.exists() or file.read_bytes().strip() != stored.descriptor.strip()
     return is_first and not file.exists()
 
 
-def _are_of(stored: StoredAgent, tails: _Tails) -> bool:
-    """Whether the lines are the store's: it has at least as many, each with its number."""
+def _match_store(stored: StoredAgent, tails: _Tails) -> bool:
+    """Whether the lines match the store: it has at least as many, all numbered."""
     history, fates = tails
     if history is None or fates is None:
         return False

@@ -1,4 +1,4 @@
-"""The way back from the folders when the database is gone or damaged."""
+"""Rebuilds a missing or damaged database from the folders."""
 
 import asyncio
 import time
@@ -34,13 +34,13 @@ from retinue.stores.folders.variable_file import VARIABLES, read_variable_file
 
 _DATABASE_FILES = ("retinue.db", "retinue.db-wal", "retinue.db-shm")
 _AT_ONCE = 64
-# Far beyond what an old database can have reached since its folders were last written.
+# Larger than what a database can advance between two writes of the folders.
 _CURSOR_GAP = 1_000_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Rebuilt:
-    """What came back, and what did not."""
+    """The result of a rebuild."""
 
     agents: int
     problems: Sequence[str]
@@ -53,17 +53,17 @@ class OpenableStore(WholeStore, Protocol):
     def data_dir(self) -> Path: ...
 
     def hold(self) -> None:
-        """Take the data directory; raises `BusyError` when another process has it."""
+        """Lock the data directory. Raises `BusyError` if another process uses it."""
         ...
 
     async def open(self) -> None: ...
 
 
 def needs_rebuild(data_dir: Path) -> bool:
-    """Whether the folders hold agents that no database has, or a rebuild was cut off."""
+    """Whether the folders hold agents without a database, or a rebuild was interrupted."""
     if _marker(data_dir).exists():
         return True
-    # The database is asked for first: with it, nobody has to list the folders of all agents.
+    # The database is checked first: if it exists, the folders need not be listed.
     return _is_without_database(data_dir) and (
         bool(folder_ids(data_dir))
         or any((data_dir / name).exists() for name in (SCHEDULES, VARIABLES))
@@ -72,7 +72,7 @@ def needs_rebuild(data_dir: Path) -> bool:
 
 
 def _is_without_database(data_dir: Path) -> bool:
-    """Whether there is none, or an empty file where it was, as a copy that failed leaves."""
+    """Whether the database is missing or empty; a failed copy leaves an empty file."""
     try:
         return (data_dir / _DATABASE_FILES[0]).stat().st_size == 0
     except FileNotFoundError:
@@ -80,7 +80,7 @@ def _is_without_database(data_dir: Path) -> bool:
 
 
 def quarantine(data_dir: Path) -> Path | None:
-    """Move a damaged database aside; gives where it is now."""
+    """Move a damaged database aside; returns its new path."""
     if not (data_dir / _DATABASE_FILES[0]).exists():
         return None
     suffix = f".damaged-{time.strftime('%Y%m%d-%H%M%S', time.gmtime())}"
@@ -91,10 +91,10 @@ def quarantine(data_dir: Path) -> Path | None:
 
 
 async def open_or_rebuild(store: OpenableStore, *, is_forced: bool = False) -> Rebuilt | None:
-    """Open the store; when its database is missing, rebuild it from the folders.
+    """Open the store; if its database is missing, rebuild it from the folders.
 
-    With `is_forced`, a database that is there is set aside first. A rebuild that is cut off leaves
-    its marker and is begun again: until it ends, the folders are the truth.
+    With `is_forced`, an existing database is moved aside first. An interrupted rebuild leaves its
+    marker and starts over: until it finishes, the folders are the source of truth.
     """
     data_dir = store.data_dir
     if not is_forced and not needs_rebuild(data_dir):
@@ -114,10 +114,10 @@ async def open_or_rebuild(store: OpenableStore, *, is_forced: bool = False) -> R
 
 
 async def rebuild(store: OpenableStore) -> Rebuilt:
-    """Put every agent of the folders into an empty store; an unreadable one keeps its place.
+    """Restore all agents from the folders to an empty store; reserves the ids of unreadable ones.
 
-    What the last second of the old store did may be missing from the folders. A reply that was
-    delivered in it is sent once more, with the key that it had: nobody can tell any more.
+    The folders may lack the last second of the old store. A reply delivered in that second is sent
+    again with the same key, as it is unknown whether it was delivered.
     """
     data_dir = store.data_dir
     mirror = read_mirror_file(data_dir)
@@ -145,12 +145,12 @@ async def _restore(store: WholeStore, data_dir: Path, agent_id: AgentId) -> tupl
     try:
         stored = await asyncio.to_thread(_repaired, folder)
         if stored.id != agent_id:
-            raise StoreDamagedError(f"{folder} holds the agent {stored.id!r}, not its own")
+            raise StoreDamagedError(f"{folder} holds another agent, {stored.id!r}")
         await store.restore(stored)
         return await asyncio.to_thread(read_state_cursor, folder), None
     except (RetinueError, OSError, msgspec.MsgspecError) as error:
         reason = str(error)
-        owner, identity = await asyncio.to_thread(_place, folder)
+        owner, identity = await asyncio.to_thread(_identity, folder)
         await store.set_aside(agent_id, owner=owner, identity=identity, reason=reason)
         return 0, reason
 
@@ -184,26 +184,26 @@ async def _restore_artifacts(store: WholeStore, data_dir: Path) -> list[str]:
 
 
 def _put_aside(path: Path, error: StoreDamagedError | str) -> str:
-    """Keep an unreadable file: the mirror writes it anew, and nothing may be lost by that."""
+    """Rename an unreadable file, because the mirror would overwrite it."""
     aside = path.with_name(f"{path.name}.aside")
     for number in count(2):
         if not aside.exists():
             break
         aside = path.with_name(f"{path.name}.aside{number}")
     path.replace(aside)
-    return f"{error}; it is kept as {aside.name}"
+    return f"{error}; the file is kept as {aside.name}"
 
 
 def _repaired(folder: Path) -> StoredAgent:
-    """Read an agent, and cut off lines that its state does not know of: others will follow."""
+    """Read an agent and cut off lines beyond its state, because new ones will be appended."""
     stored = read_folder(folder)
     cut_after(str(folder / HISTORY), len(stored.history))
     cut_after(str(folder / FATES), len(settled_fates(folder)))
     return stored
 
 
-def _place(folder: Path) -> tuple[OwnerId | None, str | None]:
-    """Find out as much as can be read of whose place it is."""
+def _identity(folder: Path) -> tuple[OwnerId | None, str | None]:
+    """Read the owner and identity of an unreadable agent as far as possible."""
     owner: OwnerId | None = None
     identity: str | None = None
     with suppress(OSError, msgspec.MsgspecError, UnicodeDecodeError):

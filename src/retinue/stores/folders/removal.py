@@ -1,4 +1,4 @@
-"""Removing what a program may have made: folders of any depth and with any rights."""
+"""Removes folders of any depth and with any permissions."""
 
 import os
 from pathlib import Path
@@ -9,10 +9,9 @@ _FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 
 
 def remove_folder(path: Path) -> None:
-    """Remove a folder and all that is in it; links are removed, not followed.
+    """Remove a folder with its contents; links are removed, not followed.
 
-    Inner folders are moved up before they are emptied, so that depth costs neither stack nor
-    descriptors.
+    Subfolders are moved up before they are emptied, so depth needs neither stack nor descriptors.
     """
     try:
         root = os.open(path, _FOLDER)
@@ -36,7 +35,7 @@ def remove_folder(path: Path) -> None:
 
 
 def _emptied(folder: int) -> list[str]:
-    """Unlink everything but the folders; give their names."""
+    """Unlink everything except subfolders; returns their names."""
     with os.scandir(folder) as found:
         entries = [(entry.name, entry.is_dir(follow_symlinks=False)) for entry in found]
     for name, is_folder in entries:

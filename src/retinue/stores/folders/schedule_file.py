@@ -1,4 +1,4 @@
-"""`schedules.json`: schedules, their last slots and what watches remember, beside the agents."""
+"""`schedules.json`: the schedules with their recent slots and the state of their watches."""
 
 from pathlib import Path
 
@@ -36,6 +36,6 @@ def decode_schedules(data: bytes, path: Path) -> KeptSchedules:
 
 
 def read_schedules(data: Path) -> KeptSchedules:
-    """Read what the mirror kept; nothing when there is no file."""
+    """Read the mirrored schedules; empty if there is no file."""
     content = read_kept_file(data / SCHEDULES)
     return KeptSchedules() if content is None else decode_schedules(content, data / SCHEDULES)

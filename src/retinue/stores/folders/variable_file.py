@@ -1,4 +1,4 @@
-"""`variables.json`: the sealed values of accounts, beside the agents."""
+"""`variables.json`: the encrypted values of accounts."""
 
 from pathlib import Path
 
@@ -20,7 +20,7 @@ def variable_file(data: Path) -> KeptFile:
 
 
 def read_variable_file(data: Path) -> KeptVariables:
-    """Read what the mirror kept; nothing when there is no file."""
+    """Read the mirrored values; empty if there is no file."""
     path = data / VARIABLES
     content = read_kept_file(path)
     if content is None:

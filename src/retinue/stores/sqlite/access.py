@@ -1,4 +1,4 @@
-"""What the parts of the embedded store share: how they write and read, and whom they notify."""
+"""Access to the writer and the readers, shared by the parts of the embedded store."""
 
 import asyncio
 from collections.abc import Awaitable, Callable
@@ -11,13 +11,13 @@ NewsT = TypeVar("NewsT")
 
 
 class Read(Protocol):
-    """How the store reads."""
+    """Runs a query on one of the readers."""
 
     async def __call__(self, query: Callable[..., T], *parameters: object) -> T: ...
 
 
 class Access(NamedTuple):
-    """The store's one writer and its readers."""
+    """The store's writer and readers."""
 
     future: "Callable[[], asyncio.Future[Any]]"
     write: Callable[[WriteOperation], Awaitable[Any]]
@@ -25,10 +25,10 @@ class Access(NamedTuple):
 
 
 class Listeners(list[Callable[[NewsT], None]]):
-    """Callbacks to call with each piece of news."""
+    """Callbacks to call with each event."""
 
     def add(self, listener: Callable[[NewsT], None]) -> Callable[[], None]:
-        """Call this one from now on; what is given back undoes that."""
+        """Register a callback; returns a function that removes it."""
         self.append(listener)
 
         def undo() -> None:
@@ -37,6 +37,6 @@ class Listeners(list[Callable[[NewsT], None]]):
 
         return undo
 
-    def tell(self, news: NewsT) -> None:
+    def notify(self, news: NewsT) -> None:
         for listener in tuple(self):
             listener(news)

@@ -1,4 +1,4 @@
-"""What the writer has to know of artifacts to make a change, and the rows that it becomes."""
+"""Checks and writes changes to artifacts in the writer thread."""
 
 import sqlite3
 from collections import Counter, defaultdict
@@ -40,7 +40,7 @@ from retinue.stores.sqlite.queries import WRITING
 from retinue.stores.sqlite.rows import Row
 
 _LARGE_CHANGE = 64 << 10
-_BYTES_KEPT = 64 << 20  # of each owner's changes
+_BYTES_KEPT = 64 << 20  # of changes per owner
 _MOST: dict[ArtifactKind, int] = {"list": MOST_LISTS, "note": MOST_NOTES, "view": MOST_VIEWS}
 
 _encode = msgspec.json.encode
@@ -63,7 +63,7 @@ def change_of(row: Row) -> ArtifactChange:
 
 
 class KnownArtifacts:
-    """Artifacts as they are within a group: what is on disk, and what its changes made of it."""
+    """Artifacts as a group of operations sees them: the stored ones plus the group's changes."""
 
     def __init__(self, connection: sqlite3.Connection, *, has_index: bool) -> None:
         self._connection = connection
@@ -99,7 +99,7 @@ class KnownArtifacts:
         return Changed(change=change, is_repeat=False)
 
     def restore(self, kept: KeptArtifacts, batch: Batch) -> None:
-        """Put everything of an owner back; what is there already stays."""
+        """Restore everything of an owner; existing artifacts are kept."""
         for stored in kept.artifacts:
             batch.statements.append(("restore_artifact", artifact_row(kept.owner, stored)))
         batch.statements.append(("close_all_gaps", (kept.owner,)))
@@ -119,17 +119,17 @@ class KnownArtifacts:
             row = self._row("artifact_change_by_key", new.owner, new.key)
             first = None if row is None else change_of(row)
         if first is not None and first.action != new.action:
-            raise ConflictError(f"the key was used for {first.action} already")
+            raise ConflictError(f"the key was already used for {first.action}")
         return first
 
     def _check(self, new: NewChange) -> None:
-        """Refuse the change as a whole, before anything of it is done."""
+        """Check the whole change before anything is changed."""
         if not new.puts and not new.removals:
             raise UsageError("there is nothing to change")
         for one in new.removals:
             self._check_version(self._find(new.owner, one.id), one.id, one.version)
             if one.items is not None and one.items != self._length(new.owner, one.id):
-                raise ConflictError(f"the list {one.id!r} was changed meanwhile")
+                raise ConflictError(f"the list {one.id!r} has changed meanwhile")
         added: Counter[ArtifactId] = Counter()
         lists = {put.artifact.id for put in new.puts if isinstance(put.artifact, ItemList)}
         for put in new.puts:
@@ -144,18 +144,18 @@ class KnownArtifacts:
                 self._check_place(new.owner, put.artifact, is_new=there is None)
         for list_id, count in added.items():
             if count and self._length(new.owner, list_id) + count > LARGEST_LIST:
-                raise UsageError(f"a list has room for {LARGEST_LIST} items: {list_id!r} is full")
+                raise UsageError(f"the list {list_id!r} is full: the limit is {LARGEST_LIST} items")
 
     def _check_version(
         self, there: StoredArtifact | None, artifact_id: ArtifactId, version: int
     ) -> None:
         if there is None and version:
-            raise ConflictError(f"{artifact_id!r} is gone", details={"id": artifact_id})
+            raise ConflictError(f"{artifact_id!r} no longer exists", details={"id": artifact_id})
         if there is not None and there.version != version:
             raise ConflictError(
-                f"{name_of(there.artifact)!r} was changed meanwhile"
+                f"{name_of(there.artifact)!r} has changed meanwhile"
                 if version
-                else f"there is {artifact_id!r} already",
+                else f"{artifact_id!r} already exists",
                 details={"id": artifact_id, "version": there.version},
             )
 
@@ -164,10 +164,10 @@ class KnownArtifacts:
         holder = self._holder(owner, kind, folded(name_of(artifact)))
         if holder is not None and holder != artifact.id:
             raise ConflictError(
-                f"there is a {kind} {name_of(artifact)!r} already", details={"id": holder}
+                f"a {kind} {name_of(artifact)!r} already exists", details={"id": holder}
             )
         if is_new and self._number("count_artifacts", owner, kind) >= _MOST[kind]:
-            raise UsageError(f"there is room for {_MOST[kind]} {kind}s: remove some first")
+            raise UsageError(f"the limit of {_MOST[kind]} {kind}s is reached: remove some first")
 
     # -- changing
 
@@ -193,7 +193,7 @@ class KnownArtifacts:
     def _place(
         self, owner: OwnerId, put: Put, before: StoredArtifact | None, batch: Batch
     ) -> int | None:
-        """Make room for an item where it has to be; positions stay without gaps."""
+        """Make room for an item at its position; positions stay without gaps."""
         list_id = put.list_id
         if list_id is None:
             return None
@@ -221,7 +221,7 @@ class KnownArtifacts:
 
     def _remove(self, owner: OwnerId, removal: Removal, batch: Batch) -> list[Edit]:
         there = self._find(owner, removal.id)
-        assert there is not None  # it was checked
+        assert there is not None  # checked before
         gone = [there]
         if isinstance(there.artifact, ItemList):
             gone += self._items(owner, removal.id)
@@ -247,7 +247,7 @@ class KnownArtifacts:
                 self._names[name] = None if holder is None else holder.artifact.id
 
     def _shift(self, owner: OwnerId, list_id: ArtifactId, first: int, by: int) -> None:
-        """Move the items from a position on, those that are known and those that will be read."""
+        """Shift the items from a position on, both loaded ones and ones loaded later."""
         self._shifts[owner, list_id].append((first, by))
         for key, one in self._here.items():
             if one is not None and key[0] == owner and one.list_id == list_id:
@@ -341,7 +341,7 @@ def _change_row(
     change: ArtifactChange,
 ) -> tuple[str, OwnerId, str, ArtifactId, ArtifactId | None, str | None, int, bytes]:
     one = change.main.one
-    kept = replace(change, number=0, undone_by=None)  # these have columns of their own
+    kept = replace(change, number=0, undone_by=None)  # stored in columns of their own
     return (
         change.id,
         change.owner,

@@ -1,4 +1,4 @@
-"""Lists, notes and views in the embedded store: how they are read, and where changes go."""
+"""Lists, notes and views in the embedded store: queries, and the door to changes."""
 
 import sqlite3
 from collections.abc import Iterable, Mapping, Sequence
@@ -28,8 +28,8 @@ from retinue.stores.sqlite.rows import Row
 from retinue.stores.sqlite.write_operations import ChangeArtifacts, RestoreArtifacts
 
 _INDEX_VERSION = "1"
-_ALL = -1  # as SQLite writes it, where there is a limit
-_SHORTEST_INDEXED = 3  # characters: the index knows texts by three at a time
+_ALL = -1  # SQLite's value for no limit
+_SHORTEST_INDEXED = 3  # characters: the index consists of trigrams
 
 T = TypeVar("T")
 
@@ -37,13 +37,13 @@ _encode = msgspec.json.encode
 
 
 def prepare_index(connection: sqlite3.Connection) -> bool:
-    """Make the full-text index, or say that this SQLite has none; then texts are searched plainly.
+    """Create the full-text index; returns False if this SQLite does not support it.
 
-    An index that was not kept up to date, because a process without one wrote, is made anew.
+    An index that is out of date, because a process without support wrote, is rebuilt.
     """
     try:
         connection.execute(WRITING["create_artifact_index"])
-        connection.execute(READING["touch_artifact_index"])  # it may be there since another SQLite
+        connection.execute(READING["touch_artifact_index"])  # another SQLite may have created it
     except sqlite3.OperationalError:
         connection.execute(WRITING["set_meta"], ("artifact_index", ""))
         return False
@@ -55,7 +55,7 @@ def prepare_index(connection: sqlite3.Connection) -> bool:
 
 
 class SqliteArtifacts:
-    """Implements `ArtifactStore` beside the embedded store's agents."""
+    """Implements `ArtifactStore` for the embedded store."""
 
     def __init__(self, access: Access) -> None:
         self._future, self._write, self._read = access
@@ -67,7 +67,7 @@ class SqliteArtifacts:
         try:
             _encode(change)
         except UnicodeEncodeError as error:
-            raise UsageError(f"a text holds half a character ({error.reason})") from error
+            raise UsageError(f"the text contains an invalid character ({error.reason})") from error
         return await self._write(ChangeArtifacts(self._future(), change))
 
     async def restore(self, kept: KeptArtifacts) -> None:
@@ -186,7 +186,7 @@ def _narrowed(
 
 
 def _phrases(groups: Iterable[Iterable[str]]) -> str:
-    """Write what the index is asked: of each group, one."""
+    """The index query: one word of each group must match."""
     return " AND ".join(
         "(" + " OR ".join('"' + word.replace('"', '""') + '"' for word in group) + ")"
         for group in groups
@@ -208,7 +208,7 @@ def _one(found: Sequence[T]) -> T | None:
 
 
 class SqliteArtifactReader:
-    """Implements `ArtifactReader` on the connection of a whole reader."""
+    """Implements `ArtifactReader` on the connection of an export reader."""
 
     def __init__(self, connection: sqlite3.Connection, data: Path) -> None:
         self._connection = connection

@@ -1,4 +1,4 @@
-"""The rows of one group, written with one statement where nothing unusual is among them."""
+"""The rows of one group of operations, usually written with a single statement."""
 
 import sqlite3
 from collections.abc import Iterable, Sequence
@@ -24,7 +24,7 @@ _encode = msgspec.json.encode
 
 
 class AgentChange:
-    """What one operation does to one agent."""
+    """The changes of one operation to one agent."""
 
     __slots__ = ("entry", "items", "numbers", "records", "requests")
 
@@ -37,13 +37,13 @@ class AgentChange:
 
 
 class Bodies:
-    """Blobs of many rows as one, from which each row cuts its own."""
+    """Joins the blobs of many rows into one, from which each row takes its slice."""
 
     __slots__ = ("_next", "_parts")
 
     def __init__(self) -> None:
         self._parts: list[bytes] = []
-        self._next = 1  # substr counts from one
+        self._next = 1  # substr is one-based
 
     def add(self, body: bytes) -> tuple[int, int]:
         start, length = self._next, len(body)
@@ -56,33 +56,33 @@ class Bodies:
 
 
 def prepare(connection: sqlite3.Connection) -> None:
-    """Make what a batch is written through; it is the connection's own and not stored."""
+    """Create the temporary view and trigger that a batch is written through."""
     connection.execute(WRITING["create_batch"])
     connection.execute(WRITING["create_batch_trigger"])
 
 
 class Batch:
-    """Rows to insert and update, gathered while a group is worked out."""
+    """Rows to insert and update, collected while a group is computed."""
 
     def __init__(self) -> None:
         self.agents: list[tuple[Any, ...]] = []
         self.states: dict[int, CachedAgent] = {}  # only the state changed
-        self.details: dict[int, CachedAgent] = {}  # the state and what is indexed
+        self.details: dict[int, CachedAgent] = {}  # the state and indexed columns
         self.records: list[tuple[int, int, int, int]] = []
         self.items: list[tuple[Any, ...]] = []
-        self.fates: dict[int, tuple[Any, ...]] = {}  # by item
+        self.fates: dict[int, tuple[Any, ...]] = {}  # by item number
         self.changes: list[tuple[Any, ...]] = []
         self.deliveries: list[tuple[Any, ...]] = []
-        self.usage: dict[UsageCell, list[int]] = {}  # what to add to the sums of each cell
+        self.usage: dict[UsageCell, list[int]] = {}  # amounts to add, by cell
         self.bodies = Bodies()  # of records and items
         self.audit: list[tuple[Any, ...]] = []
         self.offsets: dict[str, str] = {}
         self.deleted: list[int] = []
-        self.renamed: list[tuple[int, str]] = []  # agents that gave their identity free
+        self.renamed: list[tuple[int, str]] = []  # agents that released their identity
         self.statements: list[tuple[str, Any]] = []
 
     def note(self, entry: CachedAgent, at: datetime, lines: Iterable[AuditLine]) -> None:
-        """Write something down that a security review would ask about."""
+        """Add entries to the audit log."""
         for line in lines:
             detail = _encode(line.detail).decode()
             self.audit.append((entry.id, entry.owner, to_microseconds(at), line.action, detail))
@@ -93,7 +93,7 @@ class Batch:
             _count(self.usage, (entry.owner, day, entry.definition, model, entry.id), usage)
 
     def restore_usage(self, entry: CachedAgent, calls: Iterable[Spent]) -> None:
-        """Count the model calls of an agent's history, unless they are counted already."""
+        """Count the model calls of an agent's history, unless they are already counted."""
         sums: dict[UsageCell, list[int]] = {}
         for one in calls:
             cell = (entry.owner, one.at.toordinal(), one.definition, one.model, entry.id)
@@ -137,12 +137,12 @@ class Batch:
 
     @property
     def is_unusual(self) -> bool:
-        """Whether it takes more than one statement, and therefore a transaction around them."""
+        """Whether it needs more than one statement, and therefore a transaction."""
         return bool(self.audit or self.offsets or self.deleted or self.renamed or self.statements)
 
     def write(self, connection: sqlite3.Connection) -> None:
-        """Write everything; later statements may rely on the rows of earlier ones."""
-        for row in self.renamed:  # before others take what is free now
+        """Write everything; later statements may refer to the rows of earlier ones."""
+        for row in self.renamed:  # before new agents take the released identities
             connection.execute(WRITING["rename_agent"], row)
         if self.changes or self.details or self.deliveries:
             connection.execute(WRITING["write_batch"], self._parts())

@@ -1,4 +1,4 @@
-"""Copies the log back into the database file in the background, so that no commit waits for it."""
+"""Runs WAL checkpoints in the background, so that no commit waits for one."""
 
 import sqlite3
 import threading
@@ -13,10 +13,10 @@ _LOG_PAGES = 4096
 
 
 class Checkpoints:
-    """One thread: it does the bulk, and asks the writer to finish when the log is long.
+    """A thread that copies most of the log, and lets the writer finish when the log is long.
 
-    A checkpoint beside a busy writer never catches up, and the log only starts over when all of it
-    is copied: the last few pages are therefore the writer's, between two groups.
+    A checkpoint next to a busy writer never catches up, and the log restarts only when all of it is
+    copied. Therefore the writer copies the last pages between two groups.
     """
 
     def __init__(self, data: Path, writer: Writer) -> None:
@@ -41,7 +41,7 @@ class Checkpoints:
                 connection = connection or connect(self._data, is_writer=False)
                 _, pages, _ = connection.execute("PRAGMA wal_checkpoint(PASSIVE)").fetchone()
             except (sqlite3.Error, OSError):
-                continue  # no room: the writer tells whoever writes
+                continue  # the disk is full: the writer reports it to its callers
             if pages > _LOG_PAGES:
                 self._writer.submit(Checkpoint(None))
         if connection is not None:

@@ -1,4 +1,4 @@
-"""The database file: who may open it, its schema, and what its errors mean."""
+"""The database file: its lock, schema and errors."""
 
 import fcntl
 import os
@@ -23,7 +23,7 @@ _DAMAGED = {sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB}
 
 
 def store_error(error: Exception, data: Path) -> StoreError | ConflictError:
-    """Say what a database error means for the caller."""
+    """Convert a database error to an error for the caller."""
     if isinstance(error, OSError):
         return _not_writable(data, str(error))
     code = getattr(error, "sqlite_errorcode", None)
@@ -33,7 +33,7 @@ def store_error(error: Exception, data: Path) -> StoreError | ConflictError:
     if primary in _DAMAGED:
         return _damaged(data, str(error))
     if primary == sqlite3.SQLITE_CONSTRAINT:
-        return ConflictError(f"the store has this already: {error}")
+        return ConflictError(f"the store already contains this: {error}")
     return StoreError(f"the store failed: {error}")
 
 
@@ -52,7 +52,7 @@ def _damaged(data: Path, why: str) -> StoreDamagedError:
 
 
 class DirectoryLock:
-    """Holds a data directory for this process; the kernel lets go when the process dies."""
+    """Locks a data directory for this process; the kernel releases it when the process ends."""
 
     def __init__(self, data: Path) -> None:
         self._path = data / "lock"
@@ -68,7 +68,7 @@ class DirectoryLock:
             holder = os.pread(descriptor, 32, 0).decode("ascii", "replace").strip()
             os.close(descriptor)
             raise BusyError(
-                f"{self._path.parent} is used by the process {holder or '(unknown)'}: "
+                f"{self._path.parent} is in use by process {holder or '(unknown)'}: "
                 "stop it first, or use another directory",
                 details={"pid": int(holder) if holder.isdigit() else None},
             ) from None
@@ -88,7 +88,7 @@ def make_directory(data: Path) -> None:
 
 
 def connect(data: Path, *, is_writer: bool) -> sqlite3.Connection:
-    """Open the database; only the writer thread's connection may change it."""
+    """Open the database; only the connection of the writer thread may change it."""
     path = data / DATABASE
     if is_writer:
         os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600))
@@ -97,7 +97,7 @@ def connect(data: Path, *, is_writer: bool) -> sqlite3.Connection:
     )
     try:
         if is_writer:
-            # Small steps touch many pages a little: half the size writes half the bytes.
+            # Small commits touch many pages slightly: half the page size writes half the bytes.
             connection.execute("PRAGMA page_size = 2048")
             connection.execute("PRAGMA journal_mode = WAL")
             connection.execute("PRAGMA synchronous = FULL")
@@ -120,18 +120,18 @@ def migrations() -> list[tuple[int, str]]:
 
 
 def migrate(connection: sqlite3.Connection, data: Path) -> int:
-    """Bring the schema up to date, each step whole or not at all; give its number."""
+    """Apply pending migrations, each in a transaction; returns the schema version."""
     known = migrations()
     newest = known[-1][0]
     (version,) = connection.execute("PRAGMA user_version").fetchone()
     (application,) = connection.execute("PRAGMA application_id").fetchone()
     (tables,) = connection.execute("SELECT count(*) FROM sqlite_schema").fetchone()
     if tables and application != _APPLICATION_ID:
-        raise _damaged(data, "it is not a store of Retinue")
+        raise _damaged(data, "it is not a Retinue store")
     if version > newest:
         raise StoreError(
-            f"{data / DATABASE} was written by a newer Retinue (schema {version}, this one knows "
-            f"{newest}): install that version again, or use another directory"
+            f"{data / DATABASE} was written by a newer Retinue (schema {version}, this version "
+            f"supports {newest}): install that version again, or use another directory"
         )
     for number, script in known:
         if number > version:

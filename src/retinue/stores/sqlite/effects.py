@@ -1,4 +1,4 @@
-"""Apply the effects of a commit to the rows of its group."""
+"""Applies the effects of a commit to the rows of its group."""
 
 from collections.abc import Callable, Sequence
 from datetime import datetime
@@ -20,12 +20,12 @@ def apply_effects(
     load_requests: Callable[[], KnownRequests],
     batch: Batch,
 ) -> Sequence[CachedAgent]:
-    """Apply checked effects and return the other agents that changed.
+    """Apply checked effects; returns the other agents that changed.
 
-    The value is unpacked whole: a new effect does not type-check before it is decided about here.
+    The value is unpacked completely, so that a new effect fails type checking until it is handled.
     """
     (
-        _posts,  # the group has sent these and the notices, and created the agents
+        _posts,  # the group has already sent posts and notices, and created the agents
         _notices,
         _creates,
         redescribed,
@@ -34,7 +34,7 @@ def apply_effects(
         deliveries,
         audit,
         usages,
-        _children,  # these and all that follow are in the agent's state
+        _children,  # this and all following fields are part of the agent's state
         _deferred,
         _moved,
         _spent,
@@ -57,9 +57,9 @@ def apply_effects(
 
 
 def _redescribe(new: Redescription, warm: WriterCache, batch: Batch) -> CachedAgent:
-    """Replace a descriptor; the name of an agent that ended is free for another."""
+    """Replace a descriptor; an ended agent releases its name."""
     entry = warm.get(new.agent_id)
-    assert entry is not None  # it was checked
+    assert entry is not None  # checked before
     warm.remove(entry)
     entry.descriptor = new.descriptor
     entry.identity = identity_of(

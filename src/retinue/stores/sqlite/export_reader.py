@@ -1,4 +1,4 @@
-"""Whole agents, read from the database for the folders and for exports."""
+"""Reads complete agents from the database for the folders and for exports."""
 
 import sqlite3
 from collections.abc import Generator, Iterator, Mapping
@@ -51,14 +51,14 @@ class SqliteWholeReader:
             raise store_error(error, self._data) from error
         named = self._rows("ids_by_number", msgspec.json.encode(sorted(numbers)).decode())
         changed = frozenset(AgentId(row[1]) for row in named)
-        # One that was deleted and came back, by an import, is there.
+        # A deleted agent may exist again after an import.
         return Touched(
             cursor=max(newest, floor), changed=changed, deleted=frozenset(deleted) - changed
         )
 
     @contextmanager
     def snapshot(self) -> Generator[None]:
-        # Pages that were read stay cached only as long as the moment does not change.
+        # SQLite keeps read pages cached only within one transaction.
         self._connection.execute("BEGIN")
         try:
             yield

@@ -1,4 +1,4 @@
-"""Work out what a group of operations changes; each is checked whole before it changes anything."""
+"""Computes the changes of a group of operations; each is checked before it changes anything."""
 
 from collections.abc import Callable, Sequence
 from datetime import datetime
@@ -69,12 +69,12 @@ from retinue.text import clean_text
 
 _encode = msgspec.json.encode
 
-# Within a turn, the list of agents is sorted anew at most this often: each time moves an index.
+# Limits how often a turn updates the sort order of agents: each update moves an index entry.
 _ACTIVITY_MICROSECONDS = 1_000_000
 
 
 class Loaders(NamedTuple):
-    """How a group reads what only some operations ask about; called once, when one does."""
+    """Loads data that only some operations need; each is called at most once."""
 
     schedules: Callable[[], KnownSchedules]
     requests: Callable[[], KnownRequests]
@@ -98,7 +98,7 @@ class Group:
         self._keys = keys
         self._checks = Checks(warm, keys)
         self._changes: list[tuple[int, AgentChange]] = []
-        self._apart: list[Change] = []  # of no agent that is there
+        self._apart: list[Change] = []  # changes without an existing agent
 
     @cached_property
     def _schedules(self) -> KnownSchedules:
@@ -113,7 +113,7 @@ class Group:
         return self._load.artifacts()
 
     def run(self, operation: WriteOperation) -> object:
-        """Do one operation in memory; an error means that it changed nothing."""
+        """Run one operation in memory; an error means that it changed nothing."""
         match operation:
             case Apply():
                 return self._apply(operation)
@@ -154,7 +154,7 @@ class Group:
                 return None
 
     def changes(self) -> list[Change]:
-        """Give the feed of this group, each agent as it is at the end of it."""
+        """The feed of this group, with each agent in its final state."""
         agents: dict[int, Agent] = {}
         changes: list[Change] = []
         for cursor, draft in self._changes:
@@ -203,7 +203,7 @@ class Group:
         return run
 
     def _put_in(self, posts: Sequence[tuple[Post, bytes]]) -> list[Receipt]:
-        """Put messages of no agent's commit into inboxes; notices only where they are taken."""
+        """Put items into inboxes outside of a commit; notices only if their target accepts them."""
         keys: Claims = {}
         taken = self._checks.taken(posts)
         for post, _ in taken:
@@ -270,7 +270,7 @@ class Group:
         return Committed(cursor=self._announce(draft), receipts=receipts)
 
     def _send(self, draft: AgentChange, effects: Effects, bodies: Sequence[bytes]) -> list[Receipt]:
-        """Create agents and fill inboxes; all of it is checked first."""
+        """Create agents and send posts; everything is checked first."""
         number = draft.entry.number
         posts = self._checks.taken(zip(effects.items, bodies, strict=True))
         self._checks.targets(effects.creates, [post for post, _ in posts])
@@ -303,9 +303,9 @@ class Group:
         restored = Restored(stored, self._keys)
         new = restored.new
         if self._warm.get(stored.id) is not None:
-            raise ConflictError(f"there is an agent {stored.id!r} already")
+            raise ConflictError(f"the agent {stored.id!r} already exists")
         if self._warm.find(new.owner, restored.identity) is not None:
-            raise ConflictError(f"another agent has the identity of {stored.id!r} already")
+            raise ConflictError(f"another agent already has the identity of {stored.id!r}")
         self._checks.new_agent(new)
         entry = self._insert(new, restored.identity, stored.descriptor, stored.state)
         draft = AgentChange(entry)
@@ -352,7 +352,7 @@ class Group:
     # -- changing
 
     def _begin(self, draft: AgentChange, post: Post, body: bytes) -> Receipt:
-        """Admit an item whose fate follows in the same commit."""
+        """Admit an item whose fate is part of the same commit."""
         self._checks.post(post, {}, set())
         self._checks.first_in_line(draft.entry, post)
         receipt = self._post(post, body, {draft.entry.number: draft})
@@ -384,7 +384,7 @@ class Group:
         )
 
     def _repeat(self, item: Item) -> Receipt:
-        """Tell of the first item, as it is now."""
+        """The receipt of a repeat: the first item in its current state."""
         position = 0
         entry = self._warm.get(item.agent_id)
         held = None if entry is None else entry.open.get(item.id)

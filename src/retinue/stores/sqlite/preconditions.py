@@ -1,4 +1,4 @@
-"""What has to hold before an operation may change anything."""
+"""Checks that run before an operation changes anything."""
 
 from collections.abc import Iterable, Sequence
 
@@ -20,11 +20,11 @@ from retinue.stores.port import Commit, NewAgent, Post
 from retinue.stores.sqlite.writer_cache import CachedAgent, WriterCache
 
 Claims = dict[tuple[OwnerId, str], tuple[AgentId, str]]
-"""Which agent and which digest an owner's key stands for."""
+"""The agent and digest that an owner's key refers to."""
 
 
 class KnownKeys:
-    """Dedupe keys that are taken, as far as this group asks about them."""
+    """Dedupe keys in use, limited to those a group refers to."""
 
     def __init__(self) -> None:
         self._taken: dict[tuple[str, str], tuple[Item, str]] = {}
@@ -37,7 +37,7 @@ class KnownKeys:
 
 
 class Checks:
-    """Raises what the caller has to hear; changes nothing."""
+    """Raises errors for the caller; changes nothing."""
 
     def __init__(self, warm: WriterCache, keys: KnownKeys) -> None:
         self._warm = warm
@@ -55,7 +55,7 @@ class Checks:
     def deletable(self, agent_id: AgentId, owner: OwnerId) -> CachedAgent:
         entry = self.existing(agent_id, owner)
         if any(held.item.is_delegated for held in entry.open.values()):
-            raise ConflictError(f"other agents wait for {agent_id!r}: end it before it is deleted")
+            raise ConflictError(f"other agents wait for {agent_id!r}: end it before you delete it")
         return entry
 
     def commit(self, entry: CachedAgent, commit: Commit) -> None:
@@ -64,14 +64,14 @@ class Checks:
             self._redescription(holder, new.descriptor)
         if entry.epoch != commit.epoch:
             raise FencedError(
-                f"another runner took the agent {entry.id!r} (epoch {entry.epoch}, "
+                f"another runner has claimed the agent {entry.id!r} (epoch {entry.epoch}, "
                 f"not {commit.epoch})"
             )
         expected = entry.next_seq
         for record in commit.records:
             if record.seq != expected:
                 raise StoreError(
-                    f"the next record of {entry.id!r} has the seq {expected}, not {record.seq}"
+                    f"the next record of {entry.id!r} must have seq {expected}, not {record.seq}"
                 )
             expected += 1
         decided: set[str] = set()
@@ -84,19 +84,19 @@ class Checks:
                 decided.add(change.item_id)
 
     def _redescription(self, entry: CachedAgent, descriptor: Descriptor) -> None:
-        """Let a permanent agent take a new name only where that is free: it is its identity."""
+        """A permanent agent's name is its identity, so a new name must be free."""
         if entry.lifecycle != "active":
             raise TerminatedError(f"the agent {entry.id!r} has ended")
         holder = self._warm.find(entry.owner, identity_of(descriptor))
         if holder is not None and holder is not entry:
-            raise ConflictError(f"another agent has that name already: {holder.id}")
+            raise ConflictError(f"another agent already has that name: {holder.id}")
 
     def taken(self, posts: Iterable[tuple[Post, bytes]]) -> list[tuple[Post, bytes]]:
-        """Leave out the notices for whom nobody is there any more."""
+        """Leave out notices whose target cannot receive them."""
         return [one for one in posts if not one[0].is_optional or self._can_take(one[0])]
 
     def _can_take(self, post: Post) -> bool:
-        """Whether the target of a notice is still there for it."""
+        """Whether the target of a notice still exists and is active."""
         if isinstance(post.to, NewAgent):
             return True
         entry = self._warm.get(post.to)
@@ -110,7 +110,7 @@ class Checks:
             if found is None:
                 created.add(new.id)
             elif found.kind == "permanent":
-                raise ConflictError(f"there is a permanent agent of that name: {found.id}")
+                raise ConflictError(f"a permanent agent with that name already exists: {found.id}")
         keys: Claims = {}
         for post in posts:
             self.post(post, keys, created)
@@ -128,7 +128,7 @@ class Checks:
         key = item.dedupe_key
         if key is not None:
             if "\x00" in key:
-                raise UsageError("a key cannot hold a NUL character: use another key")
+                raise UsageError("a key cannot contain a NUL character: use another key")
             first = self._keys.first(post.owner, key)
             claim = keys.get((post.owner, key)) if first is None else (first[0].agent_id, first[1])
             if claim is not None:
@@ -141,12 +141,12 @@ class Checks:
             keys[post.owner, key] = (target, item.digest)
         is_taken = reaches_ended_agents(item.body.command)
         if entry is not None and entry.lifecycle != "active" and not is_taken:
-            raise TerminatedError(f"the agent {entry.id!r} ended and takes no more messages")
+            raise TerminatedError(f"the agent {entry.id!r} has ended and accepts no messages")
 
     def first_in_line(self, entry: CachedAgent, post: Post) -> None:
-        """Let an item begin only where none came before it; a repeat begins nothing anyway."""
+        """Refuse to begin an item while others are open; a repeat begins nothing and is allowed."""
         if entry.open and self._keys.first(post.owner, post.item.dedupe_key) is None:
-            raise BusyError(f"other items wait for {entry.id!r}")
+            raise BusyError(f"other items are waiting for {entry.id!r}")
 
     def new_agent(self, new: NewAgent) -> None:
         reason = self._warm.why_aside(new.id, new.owner, identity_of(new.descriptor))
@@ -156,4 +156,4 @@ class Checks:
         if taken is not None and (
             taken.owner != new.owner or taken.identity != identity_of(new.descriptor)
         ):
-            raise ConflictError(f"there is an agent {new.id!r} already")
+            raise ConflictError(f"the agent {new.id!r} already exists")

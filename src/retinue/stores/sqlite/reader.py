@@ -1,4 +1,4 @@
-"""Reads, on connections of their own: they see every finished commit and block none."""
+"""Reads on separate connections: they see every finished commit and block none."""
 
 import asyncio
 import sqlite3
@@ -29,7 +29,7 @@ _MOST = (1 << 63) - 1
 
 
 class FeedEntry(msgspec.Struct, array_like=True):
-    """What the feed holds of one change of one agent; requests only when there are any."""
+    """One change of one agent, as stored in the feed."""
 
     cursor: int
     agent: int
@@ -39,7 +39,7 @@ class FeedEntry(msgspec.Struct, array_like=True):
     items: list[int]
     deleted: str | None  # the agent's id
     requests: list[str] = []
-    artifacts: list[ArtifactNews] = []  # then the agent is 0
+    artifacts: list[ArtifactNews] = []  # set only when the agent is 0
 
 
 _feed = msgspec.json.Decoder(list[FeedEntry])
@@ -107,7 +107,7 @@ def read_one_agent(connection: sqlite3.Connection, name: str, *parameters: str) 
 def read_latest(
     connection: sqlite3.Connection, owner: OwnerId, definition: str, excluding: Collection[AgentId]
 ) -> Agent | None:
-    """Choose among those that changed last: what a person changes about one is no message."""
+    """Choose among the agents that changed last; a change need not be a message."""
     rows = connection.execute(
         READING["conversations"], (owner, definition, _CANDIDATES + len(excluding))
     )
@@ -137,7 +137,7 @@ def _position(cursor: str | None) -> tuple[int, int, int]:
         pinned, active_at, number = map(int, cursor.split("-"))
     except ValueError:
         raise UsageError(
-            f"{cursor!r} is not a cursor of this list: pass the `nextCursor` of the page before"
+            f"{cursor!r} is not a cursor of this list: pass the `nextCursor` of the previous page"
         ) from None
     return (pinned, active_at, number)
 
@@ -199,7 +199,7 @@ def read_changes(
     agent_id: AgentId | None,
     limit: int,
 ) -> list[Change] | None:
-    connection.execute("BEGIN")  # one snapshot, so that pruning cannot come between
+    connection.execute("BEGIN")  # one snapshot, so that no pruning happens in between
     try:
         newest, floor = connection.execute(READING["feed_bounds"]).fetchone()
         if after < floor or after > max(newest, floor):
@@ -230,7 +230,7 @@ def _entries(
 
 
 def feed_entries(connection: sqlite3.Connection, after: int) -> Iterator[FeedEntry]:
-    """Give the feed as it is stored."""
+    """The stored feed after a cursor."""
     for (body,) in connection.execute(READING["changes"], (after,)):
         for entry in _feed.decode(body):
             if entry.cursor > after:
@@ -238,7 +238,7 @@ def feed_entries(connection: sqlite3.Connection, after: int) -> Iterator[FeedEnt
 
 
 def _resolve(connection: sqlite3.Connection, rows: Sequence[FeedEntry]) -> list[Change]:
-    """Look up what the feed refers to; of an agent that is gone only its end is left."""
+    """Load what the feed refers to; of a deleted agent only the deletion is left."""
     agents = {
         row[11]: agent_of(row)
         for row in connection.execute(

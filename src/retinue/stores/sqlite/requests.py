@@ -1,4 +1,4 @@
-"""Requests in the embedded store: what the writer has to know of them, and how they are read."""
+"""Requests in the embedded store: writes and queries."""
 
 import sqlite3
 from collections.abc import Iterable, Sequence
@@ -22,7 +22,7 @@ from retinue.stores.sqlite.write_operations import SettleRequest
 from retinue.stores.sqlite.writer_cache import CachedAgent
 from retinue.text import clean_text
 
-SETTLED_KEPT = 200  # of each agent
+SETTLED_KEPT = 200  # per agent
 
 T = TypeVar("T")
 
@@ -30,7 +30,7 @@ _encode = msgspec.json.encode
 
 
 class KnownRequests:
-    """The requests that a group's operations ask about, as they are within it."""
+    """The requests that a group refers to, including the group's own changes."""
 
     def __init__(
         self, connection: sqlite3.Connection, ids: Iterable[str], agents: Iterable[str]
@@ -55,7 +55,7 @@ class KnownRequests:
     def restore(
         self, entry: CachedAgent, requests: Sequence[Request], batch: Batch
     ) -> list[Request]:
-        """Take over what the agent asked, and what became of it."""
+        """Restore the agent's requests with their outcomes."""
         asked = [
             replace(one, status="pending", decided_at=None, decided_by="", note="", values={})
             for one in requests
@@ -69,20 +69,20 @@ class KnownRequests:
         ]
 
     def check(self, entry: CachedAgent, voiding: Voiding) -> None:
-        """Raise `ConflictError` when the commit does what was asked and somebody decided else."""
+        """Raise `ConflictError` if the commit fulfils a request that is already settled."""
         if voiding.status == "void":
             return
         for request_id in voiding.requests or ():
             request = self._known.get(request_id)
             if request is None or request.agent_id != entry.id:
-                raise ConflictError(f"there is no open request {request_id!r}")
+                raise ConflictError(f"there is no pending request {request_id!r}")
             if request.status != "pending":
                 raise _closed(request)
 
     def void(
         self, entry: CachedAgent, voiding: Voiding, at: datetime, batch: Batch
     ) -> list[Request]:
-        """Close the agent's requests that are meant and still pending."""
+        """Close the agent's pending requests that the voiding names."""
         meant = voiding.requests
         closed = {
             "status": voiding.status,
@@ -99,7 +99,7 @@ class KnownRequests:
         ]
 
     def open(self, decision: Decision) -> Request:
-        """Give the request that the decision is about, if it may still be decided."""
+        """The request of the decision, if it can still be decided."""
         request = self._known.get(decision.request_id)
         if request is None or request.owner != decision.owner:
             raise NotFoundError(f"there is no request {decision.request_id!r}")
@@ -125,7 +125,7 @@ class KnownRequests:
         return self._settle(entry, decided, batch)
 
     def _settle(self, entry: CachedAgent, request: Request, batch: Batch) -> Request:
-        assert request.decided_at is not None  # it is settled now
+        assert request.decided_at is not None
         self._known[request.id] = request
         decided_at = to_microseconds(request.decided_at)
         answers = _encode(request.values) if request.values else None
@@ -159,7 +159,7 @@ def _notices(decision: Decision) -> list[tuple[Post, bytes]]:
 
 
 class SqliteRequests:
-    """Implements `RequestStore` beside the embedded store's agents."""
+    """Implements `RequestStore` for the embedded store."""
 
     def __init__(self, access: Access) -> None:
         self._future, self._write, self._read = access

@@ -1,4 +1,4 @@
-"""A whole agent taken apart, ready to be put into the database."""
+"""Decodes a complete agent for insertion into the database."""
 
 from collections.abc import Iterator, Sequence
 from typing import cast
@@ -19,7 +19,7 @@ from retinue.stores.sqlite.preconditions import KnownKeys
 
 KeyedItem = tuple[Item, str | None, str]  # with its dedupe key and digest
 
-_USAGE_MARKS = (b'"usage":', b'"kind":"handoff"')  # of the records that are worth decoding
+_USAGE_MARKS = (b'"usage":', b'"kind":"handoff"')  # only such records are decoded
 
 
 class _Keyed(Struct):
@@ -27,7 +27,7 @@ class _Keyed(Struct):
 
 
 class Restored:
-    """Decoded once, before anything changes: what does not decode or fit fails alone."""
+    """An agent decoded before anything changes, so that an invalid one fails alone."""
 
     def __init__(self, stored: StoredAgent, keys: KnownKeys) -> None:
         self.new = NewAgent(
@@ -53,7 +53,7 @@ class Restored:
             first = keys.first(self.new.owner, key)
             if first is not None:
                 raise ConflictError(
-                    f"the key {key!r} of a message to {self.new.id!r} was used again, for a "
+                    f"the key {key!r} of a message to {self.new.id!r} was also used for a "
                     f"message to {first[0].agent_id!r}: delete that agent first"
                 )
 
@@ -71,7 +71,7 @@ def stored_keys(stored: StoredAgent) -> Iterator[str]:
 
 
 def _ended_items(stored: StoredAgent, records: Sequence[bytes]) -> Iterator[KeyedItem]:
-    """Give items that ended; what they said is found in the history."""
+    """Items that have ended; their text is taken from the history."""
     ended = msgspec.json.decode(stored.ended, type=list[EndedItem])
     texts = _texts(records, {item.id for item in ended})
     for old in ended:

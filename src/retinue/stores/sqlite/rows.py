@@ -1,4 +1,4 @@
-"""Rows of the database as the port's types."""
+"""Converts database rows to the types of the port."""
 
 from collections.abc import Sequence
 from typing import Any

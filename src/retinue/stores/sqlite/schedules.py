@@ -1,4 +1,4 @@
-"""Schedules in the embedded store: what the writer has to know of them, and how they are read."""
+"""Schedules in the embedded store: writes and queries."""
 
 import sqlite3
 from collections import defaultdict
@@ -42,7 +42,7 @@ _marks = msgspec.json.Decoder(Mark)
 
 
 class KnownSchedules:
-    """The schedules and slots that a group's operations ask about, as they are within it."""
+    """The schedules and slots that a group refers to, including the group's own changes."""
 
     def __init__(
         self, connection: sqlite3.Connection, operations: Sequence[ScheduleOperation]
@@ -72,7 +72,7 @@ class KnownSchedules:
                 return is_new
             case ReplaceSchedule(stored=stored, body=body):
                 if self._known(key) != stored.revision - 1:
-                    raise ConflictError(f"the schedule {key[1]!r} was changed meanwhile: try again")
+                    raise ConflictError(f"the schedule {key[1]!r} has changed meanwhile: try again")
                 self._put(stored, body, batch)
             case RemoveSchedule():
                 self._known(key)
@@ -86,7 +86,7 @@ class KnownSchedules:
         return None
 
     def may_take(self, firing: Firing, batch: Batch) -> bool:
-        """Whether the slot is free; a schedule whose slot is taken moves on all the same."""
+        """Whether the slot is free; a schedule whose slot is taken advances anyway."""
         key = (firing.owner, firing.schedule_id)
         if firing.revision is not None and self._revisions.get(key) != firing.revision:
             return False
@@ -100,8 +100,8 @@ class KnownSchedules:
         if firing.status is not None:
             due_at = to_microseconds(firing.due_at)
             self._taken.add((*key, due_at))
-            told = (firing.status, firing.reason, firing.difference)
-            row = (*key, due_at, to_microseconds(firing.at), *told, item_id)
+            outcome = (firing.status, firing.reason, firing.difference)
+            row = (*key, due_at, to_microseconds(firing.at), *outcome, item_id)
             batch.statements.append(("insert_slot", row))
             batch.statements.append(("prune_slots", (*key, SLOTS_KEPT)))
         for name, mark in firing.marks.items():
@@ -138,8 +138,8 @@ def _restoring(kept: KeptSchedules) -> list[Statement]:
         for schedule_id, slots in by_schedule.items():
             for slot in slots:
                 times = (to_microseconds(slot.due_at), to_microseconds(slot.at))
-                told = (slot.status, slot.reason, slot.difference)
-                row = (owner, schedule_id, *times, *told, slot.item_id)
+                outcome = (slot.status, slot.reason, slot.difference)
+                row = (owner, schedule_id, *times, *outcome, slot.item_id)
                 statements.append(("insert_slot", row))
     for owner, marks in kept.marks.items():
         for key, mark in marks.items():
@@ -148,7 +148,7 @@ def _restoring(kept: KeptSchedules) -> list[Statement]:
 
 
 class SqliteSchedules:
-    """Implements `ScheduleStore` beside the embedded store's agents."""
+    """Implements `ScheduleStore` for the embedded store."""
 
     def __init__(self, access: Access) -> None:
         self._future, self._write, self._read = access
@@ -209,7 +209,7 @@ class SqliteSchedules:
             self._announce(owner)
 
     def _announce(self, owner: OwnerId) -> None:
-        self._listeners.tell(owner)
+        self._listeners.notify(owner)
 
     # -- reading
 
@@ -239,7 +239,7 @@ class SqliteSchedules:
 
 
 def read_kept(connection: sqlite3.Connection) -> KeptSchedules:
-    """Read all that the mirror keeps."""
+    """Read everything that the mirror stores."""
     slots: dict[str, dict[str, list[Slot]]] = defaultdict(lambda: defaultdict(list))
     for owner, schedule, *row in connection.execute(READING["kept_slots"], (_SLOTS_MIRRORED,)):
         slots[owner][schedule].append(_slot_of((*row, None, None, None, None)))

@@ -75,14 +75,14 @@ from retinue.stores.sqlite.writer_cache import Claimed
 Listener = Callable[[Sequence[Change]], None]
 T = TypeVar("T")
 
-_REFUSAL_SECONDS = 3.0  # longer than the engine waits before it tries a refused commit again
+_REFUSAL_SECONDS = 3.0  # longer than the engine waits before it retries a refused commit
 _encode = msgspec.json.Encoder().encode
 
 _GIVEN_UP_KEPT = 30 * 24 * 3600 * 1_000_000  # microseconds
 
 
 class SqliteStore:
-    """Implements `Store` on one SQLite file that only this process opens."""
+    """Implements `Store` with one SQLite file that only this process opens."""
 
     def __init__(
         self, data_dir: Path, *, clock: Clock | None = None, changes_kept: int = 200_000
@@ -112,7 +112,7 @@ class SqliteStore:
         await self._loop.run_in_executor(None, self._open)
 
     def hold(self) -> None:
-        """Take the data directory, before opening it or moving anything in it."""
+        """Lock the data directory before opening it or moving files in it."""
         try:
             make_directory(self._data)
             self._lock.take()
@@ -252,7 +252,7 @@ class SqliteStore:
         rows = await self._rows("audited", owner, before, wanted, limit)
         return [audit_entry(row) for row in rows]
 
-    # -- whole agents
+    # -- export and restore
 
     def whole_reader(self) -> SqliteWholeReader:
         return SqliteWholeReader(self._data)
@@ -343,8 +343,8 @@ class SqliteStore:
         )
 
     async def check(self) -> None:
-        await self._execute("set_meta", "check", new_id("check"))  # the same again writes nothing
-        # A small write may find room where those of the agents do not.
+        await self._execute("set_meta", "check", new_id("check"))  # equal values write nothing
+        # A small write may succeed while the writes of agents do not.
         if self._refusal is not None and self._clock.monotonic() < self._refusal_counts_until:
             raise self._refusal
 
@@ -369,7 +369,7 @@ class SqliteStore:
 
     async def _end_delivery(self, statement: str, delivery_id: int, *parameters: object) -> None:
         row = await self._row("delivery_agent", delivery_id)
-        if row is not None:  # else it is gone, with its agent
+        if row is not None:  # otherwise it was deleted with its agent
             values = (delivery_id, *parameters)
             await self._write(Execute(self._future(), statement, values, row[0]))
 
@@ -377,7 +377,7 @@ class SqliteStore:
         row = await self._row("offset", source)
         return None if row is None else row[0]
 
-    # -- how it gets there
+    # -- access to the writer and the readers
 
     def _future(self) -> "asyncio.Future[Any]":
         if self._loop is None:
@@ -406,7 +406,7 @@ class SqliteStore:
         return rows[0] if rows else None
 
     def _settle_later(self, outcomes: Sequence[Outcome], changes: Sequence[Change]) -> None:
-        """Called by the writer thread: one hand-over for the whole group."""
+        """Runs in the writer thread: one call to the event loop per group."""
         if self._loop is not None and not self._loop.is_closed():
             self._loop.call_soon_threadsafe(self._settle, outcomes, changes)
 
@@ -428,7 +428,7 @@ class SqliteStore:
 
 
 def _failed(future: "asyncio.Future[Any]", error: UnicodeEncodeError) -> "asyncio.Future[Any]":
-    reason = f"a text holds half a character ({error.reason}): clean it before it is sent"
+    reason = f"the text contains an invalid character ({error.reason}): clean it first"
     refusal = UsageError(reason)
     refusal.__cause__ = error
     future.set_exception(refusal)

@@ -1,4 +1,4 @@
-"""What models were asked, as the embedded store tells it."""
+"""Usage sums in the embedded store."""
 
 import sqlite3
 from collections.abc import Sequence
@@ -15,7 +15,7 @@ _FOREVER = (date.min.toordinal(), date.max.toordinal())
 
 
 class SqliteUsage:
-    """Implements `UsageStore` beside the embedded store's agents."""
+    """Implements `UsageStore` for the embedded store."""
 
     def __init__(self, read: Read) -> None:
         self._read = read

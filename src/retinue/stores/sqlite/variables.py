@@ -1,4 +1,4 @@
-"""Values of accounts in the embedded store."""
+"""Account variables in the embedded store."""
 
 import sqlite3
 from collections import defaultdict
@@ -12,7 +12,7 @@ from retinue.stores.variable_port import KeptVariables, Sealed
 
 
 class SqliteVariables:
-    """Implements `VariableStore` beside the embedded store's agents."""
+    """Implements `VariableStore` for the embedded store."""
 
     def __init__(self, access: Access) -> None:
         self._future, self._write, self._read = access
@@ -37,7 +37,7 @@ class SqliteVariables:
 
     async def _execute(self, statement: str, owner: OwnerId, *rest: str) -> None:
         await self._write(ExecuteVariable(self._future(), statement, (owner, *rest)))
-        self._listeners.tell(owner)
+        self._listeners.notify(owner)
 
 
 def read_variables(connection: sqlite3.Connection) -> KeptVariables:

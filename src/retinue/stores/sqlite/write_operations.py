@@ -1,4 +1,4 @@
-"""What the writer thread is asked to do, with everything encoded that can be."""
+"""Operations for the writer thread, encoded as far as possible."""
 
 import asyncio
 from collections.abc import Iterable, Sequence
@@ -15,7 +15,7 @@ from retinue.stores.schedule_port import Firing, KeptSchedules, StoredSchedule
 
 
 class WriteOperation(Struct, eq=False):
-    """One thing to do; `future` hears how it ended, after it is on disk."""
+    """One operation; `future` receives the result when it is on disk."""
 
     future: "asyncio.Future[Any] | None"
     name: ClassVar[str] = "operation"
@@ -51,12 +51,12 @@ class Apply(WriteOperation):
     state: bytes | None
     records: Sequence[bytes]
     bodies: Sequence[bytes]  # of the posts
-    begun: bytes | None  # the body of the item that it begins
+    begun: bytes | None  # the body of the item it begins
     name: ClassVar[str] = "commit"
 
 
 class DeleteAgent(WriteOperation):
-    """Forget an agent."""
+    """Delete an agent."""
 
     owner: OwnerId
     agent_id: AgentId
@@ -64,30 +64,30 @@ class DeleteAgent(WriteOperation):
 
 
 class Execute(WriteOperation):
-    """Run one statement by its name."""
+    """Run one statement by name."""
 
     statement: str
     parameters: Sequence[Any]
-    agent_id: AgentId | None = None  # whom it changes, for the feed
+    agent_id: AgentId | None = None  # the agent it changes, for the feed
     name: ClassVar[str] = "delivery"
 
 
 class Restore(WriteOperation):
-    """Put a whole agent back; the id and the identity must be free."""
+    """Restore a complete agent; its id and identity must be free."""
 
     stored: StoredAgent
     name: ClassVar[str] = "restore"
 
 
 class RestoreAll(WriteOperation):
-    """Put many agents back, or none of them."""
+    """Restore many agents, all or none."""
 
     agents: Iterable[StoredAgent]
     name: ClassVar[str] = "restore"
 
 
 class SetAside(WriteOperation):
-    """Keep the place of an agent that cannot be read."""
+    """Reserve the id and identity of an unreadable agent."""
 
     agent_id: AgentId
     owner: OwnerId | None
@@ -97,7 +97,7 @@ class SetAside(WriteOperation):
 
 
 class SkipTo(WriteOperation):
-    """Let the feed go on after a cursor that another database had reached."""
+    """Continue the feed after the cursor of another database."""
 
     cursor: int
     name: ClassVar[str] = "restore"
@@ -114,13 +114,13 @@ class SettleRequest(WriteOperation):
 
 
 class Checkpoint(WriteOperation):
-    """Finish a checkpoint that readers began, so that the log starts over."""
+    """Finish a checkpoint that readers started, so that the log restarts."""
 
     name: ClassVar[str] = "checkpoint"
 
 
 class ScheduleOperation(WriteOperation):
-    """Something about one schedule."""
+    """An operation on one schedule."""
 
     owner: OwnerId
     schedule_id: ScheduleId
@@ -128,25 +128,25 @@ class ScheduleOperation(WriteOperation):
 
 
 class AddSchedule(ScheduleOperation):
-    """Store a new schedule, or find the one that has its id."""
+    """Store a new schedule, or find the one with its id."""
 
     stored: StoredSchedule
     body: bytes
 
 
 class ReplaceSchedule(ScheduleOperation):
-    """Change a schedule that is still of this revision."""
+    """Replace a schedule that still has this revision."""
 
     stored: StoredSchedule
     body: bytes
 
 
 class RemoveSchedule(ScheduleOperation):
-    """Forget a schedule and its slots."""
+    """Delete a schedule and its slots."""
 
 
 class Fire(ScheduleOperation):
-    """Take a slot with all that follows from it."""
+    """Take a slot and apply everything in the firing."""
 
     firing: Firing
     posts: Sequence[tuple[Post, bytes]]
@@ -160,27 +160,27 @@ class ExecuteMark(Execute):
 
 
 class ExecuteVariable(Execute):
-    """Run one statement about an account's value."""
+    """Run one statement about an account variable."""
 
     name: ClassVar[str] = "variable"
 
 
 class ChangeArtifacts(WriteOperation):
-    """Make a change of lists, notes or views."""
+    """Apply a change to lists, notes or views."""
 
     change: NewChange
     name: ClassVar[str] = "artifact"
 
 
 class RestoreArtifacts(WriteOperation):
-    """Put an owner's lists, notes and views back; what is there already stays."""
+    """Restore an owner's lists, notes and views; existing ones are kept."""
 
     kept: KeptArtifacts
     name: ClassVar[str] = "restore"
 
 
 class RestoreSchedules(WriteOperation):
-    """Put schedules back; what is there already stays."""
+    """Restore schedules; existing ones are kept."""
 
     kept: KeptSchedules
     name: ClassVar[str] = "restore"

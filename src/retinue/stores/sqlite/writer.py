@@ -1,4 +1,4 @@
-"""The writer thread: everything that waits shares one transaction and one sync."""
+"""The writer thread: all waiting operations share one transaction and one sync."""
 
 import sqlite3
 import threading
@@ -41,7 +41,7 @@ from retinue.stores.sqlite.writer_cache import Counters, WriterCache
 
 _GROUP = 1024
 _PRUNE = 4096
-_ALONE = (DeleteAgent, RestoreAll)  # these share no transaction
+_ALONE = (DeleteAgent, RestoreAll)  # run in a transaction of their own
 
 Outcome = tuple[WriteOperation, object, BaseException | None]
 Settle = Callable[[Sequence[Outcome], Sequence[Change]], None]
@@ -55,7 +55,7 @@ def _reach(operations: Sequence[WriteOperation], point: str) -> None:
 
 
 class Needs:
-    """What a group has to know before it can be worked out."""
+    """The rows that a group must load before it can be computed."""
 
     def __init__(self, operations: Sequence[WriteOperation], warm: WriterCache) -> None:
         self._warm = warm
@@ -64,13 +64,13 @@ class Needs:
         self.keys: set[tuple[str, str]] = set()
         self.schedules: list[ScheduleOperation] = []
         self.requests: set[str] = set()
-        self.asking: set[str] = set()  # agents whose pending requests matter
+        self.asking: set[str] = set()  # agents whose pending requests are needed
         for operation in operations:
             if not (isinstance(operation, Apply) and self._is_plain(operation.commit)):
                 self._add(operation)
 
     def _is_plain(self, commit: Commit) -> bool:
-        """Whether it concerns only its agent, which is here: as nearly all do."""
+        """Whether the commit affects only its own, cached agent: the common case."""
         if commit.agent_id not in self._warm or commit.begins is not None:
             return False
         effects = commit.effects
@@ -141,7 +141,7 @@ class Needs:
 
 
 class Writer:
-    """Owns the only connection that changes the database."""
+    """Owns the only connection that writes to the database."""
 
     def __init__(
         self,
@@ -164,7 +164,7 @@ class Writer:
         for row in connection.execute(WRITING["load_set_aside"]):
             self._warm.set_aside(*row)
         self._thread = threading.Thread(target=self._run, name="retinue-store", daemon=True)
-        self.groups = 0  # transactions so far
+        self.groups = 0  # number of transactions
 
     def start(self) -> None:
         self._thread.start()
@@ -173,14 +173,14 @@ class Writer:
         self._waiting.put(operation)
 
     def stop(self) -> None:
-        """Finish what waits, end the thread, and mark the shutdown as clean."""
+        """Finish waiting operations, end the thread, and mark the shutdown as clean."""
         self._waiting.put(None)
         self._thread.join()
         try:
             self._connection.execute(WRITING["set_meta"], ("clean", "1"))
             self._connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
         except sqlite3.Error:
-            pass  # no room even for that: the next start takes it for a crash, which is safe
+            pass  # the disk is full: the next start treats this as a crash, which is safe
         finally:
             self._connection.close()
 
@@ -216,7 +216,7 @@ class Writer:
             _reach(operations, "before")
         try:
             outcomes, changes = self._attempt(operations)
-        except Exception as error:  # noqa: BLE001  (the thread must live, and everyone must hear)
+        except Exception as error:  # noqa: BLE001  (the thread must survive and answer all)
             self._forget()
             cause = error if isinstance(error, RetinueError) else store_error(error, self._data)
             if len(operations) > 1 and not isinstance(cause, StoreFullError | StoreDamagedError):
@@ -255,7 +255,7 @@ class Writer:
         return outcomes, changes
 
     def _restore_all(self, operation: RestoreAll) -> tuple[list[Outcome], list[Change]]:
-        """Write each agent as it comes; what goes wrong before the end takes all of them back."""
+        """Write each agent as it is read; an error rolls all of them back."""
         changes: list[Change] = []
         self._connection.execute("BEGIN IMMEDIATE")
         for stored in operation.agents:
@@ -273,7 +273,7 @@ class Writer:
         return [(operation, None, None)], changes
 
     def _group(self, operations: Sequence[WriteOperation]) -> Group:
-        """Begin a group that knows what these operations ask about."""
+        """Start a group with everything these operations refer to loaded."""
         connection = self._connection
         needs = Needs(operations, self._warm)
         if needs.ids or needs.identities:
@@ -290,7 +290,7 @@ class Writer:
         )
 
     def _commit(self, batch: Batch, operations: Sequence[WriteOperation]) -> None:
-        """Put the group on disk; a single statement is a transaction by itself."""
+        """Write the group to disk; a single statement is its own transaction."""
         connection = self._connection
         is_single = not (batch.is_unusual or self._has_old_changes or IS_ARMED)
         if is_single:
@@ -316,7 +316,7 @@ class Writer:
 
     @property
     def _has_old_changes(self) -> bool:
-        """Whether there are enough changes too old to keep."""
+        """Whether enough changes are old enough to prune."""
         old = self._counters.cursor - self._changes_kept - self._counters.floor
         return old >= (_PRUNE if self._changes_kept >= _PRUNE else 1)
 
@@ -333,7 +333,7 @@ class Writer:
         return Counters(agent, item, max(cursor, floor), floor)
 
     def _forget(self) -> None:
-        """Drop what memory knows after a failure: only the disk is right now."""
+        """Drop all cached data after a failure, as only the disk is reliable."""
         self._warm.clear()
         try:
             if self._connection.in_transaction:

@@ -1,7 +1,7 @@
-"""Agents in the writer's memory: written through, dropped when a transaction fails.
+"""The writer's cache of agents: written through, dropped when a transaction fails.
 
-The process is the only writer, so what is here is what the database holds. An agent that is not
-here is loaded with its open items, never with its history.
+The process is the only writer, so the cache matches the database. Agents are loaded with their
+open items, never with their history.
 """
 
 import sqlite3
@@ -24,7 +24,7 @@ _WARM_AGENTS = 4096
 
 
 class Counters:
-    """The next numbers of rows; the database's maxima, kept in memory."""
+    """The last row numbers in use, cached from the database."""
 
     __slots__ = ("agent", "cursor", "floor", "item")
 
@@ -36,7 +36,7 @@ class Counters:
 
 
 class OpenItem:
-    """An item without a final fate, and its row."""
+    """An item without a final fate, and its row number."""
 
     __slots__ = ("item", "number")
 
@@ -46,7 +46,7 @@ class OpenItem:
 
 
 class CachedAgent:
-    """One warm agent."""
+    """One cached agent."""
 
     __slots__ = (
         "active_at",
@@ -88,7 +88,7 @@ class CachedAgent:
         self.descriptor = descriptor
         self.definition = definition
         self.state = state
-        self.encoded = b""  # the state, as it is stored
+        self.encoded = b""  # the state as stored
         self.active_at = to_microseconds(state.updated_at)
         self.lifecycle: Lifecycle = "active"
         self.epoch = 0
@@ -114,7 +114,7 @@ class CachedAgent:
         )
 
     def count(self, item: Item, sign: int) -> None:
-        """Add an open item to the counters, or take it away."""
+        """Add an open item to the counters, or subtract it."""
         if not item.silent:
             self.loud += sign
             if item.fate == "queued":
@@ -123,7 +123,7 @@ class CachedAgent:
             self.running += sign
 
     def details(self) -> tuple[object, ...]:
-        """Give the columns that change once or twice in a turn, in the order of the statement."""
+        """The columns that change once or twice per turn, in the order of the statement."""
         state = self.state
         seen = state.last_user_activity_at
         return (
@@ -140,7 +140,7 @@ class CachedAgent:
 
 
 class Claimed:
-    """What a claim found in memory; the records are read afterwards, nobody can add any."""
+    """The cached data of a claim; records are read afterwards, as no one else can add any."""
 
     __slots__ = ("agent", "context_from", "epoch", "items", "next_seq", "number")
 
@@ -154,7 +154,7 @@ class Claimed:
 
 
 def details_differ(before: AgentState, after: AgentState) -> bool:
-    """Whether a new state changes more than its own column: a turn begins or ends, or so."""
+    """Whether a new state also changes indexed columns, such as when a turn begins or ends."""
     return (
         (before.turn is None) != (after.turn is None)
         or before.last_user_activity_at != after.last_user_activity_at
@@ -163,7 +163,7 @@ def details_differ(before: AgentState, after: AgentState) -> bool:
 
 
 class WriterCache:
-    """The least recently used ones go when there are too many."""
+    """Evicts the least recently used agents when there are too many."""
 
     def __init__(self) -> None:
         self._by_id: OrderedDict[str, CachedAgent] = OrderedDict()
@@ -178,7 +178,7 @@ class WriterCache:
             self._aside[owner, identity] = reason
 
     def why_aside(self, agent_id: str, owner: str, identity: str) -> str | None:
-        """Say why this place must stay empty, if it must."""
+        """The reason an id or identity is reserved, or None."""
         aside = self._aside
         if not aside:
             return None
@@ -206,18 +206,18 @@ class WriterCache:
         self._by_identity.pop((entry.owner, entry.identity), None)
 
     def rename(self, entry: CachedAgent, identity: str) -> None:
-        """Free the identity that the agent had."""
+        """Release the agent's identity and set a new one."""
         self._by_identity.pop((entry.owner, entry.identity), None)
         entry.identity = identity
         self._by_identity[entry.owner, identity] = entry
 
     def clear(self) -> None:
-        """Forget the agents, but not which places stay empty."""
+        """Drop the agents, but keep the reserved ids and identities."""
         self._by_id.clear()
         self._by_identity.clear()
 
     def trim(self, used: Iterable[str]) -> None:
-        """Mark these as used last, and let the coldest go."""
+        """Mark agents as recently used, and evict the oldest."""
         for agent_id in used:
             if agent_id in self._by_id:
                 self._by_id.move_to_end(agent_id)
@@ -227,7 +227,7 @@ class WriterCache:
     def load(
         self, connection: sqlite3.Connection, ids: set[str], identities: set[tuple[str, str]]
     ) -> None:
-        """Make those warm that exist, with one statement for all of them."""
+        """Load the agents that exist and are not cached, with one statement."""
         rows: list[Row] = []
         cold = [agent_id for agent_id in ids if agent_id not in self._by_id]
         if cold:

@@ -4,7 +4,7 @@ from pathlib import Path
 
 
 def read_queries(file: str) -> dict[str, str]:
-    """Read the statements of one file, each under its `-- name:` line."""
+    """Read the statements of a file, each named by its `-- name:` line."""
     text = Path(__file__).with_name(file).read_text(encoding="utf-8")
     _, *sections = text.split("-- name: ")
     named = (section.partition("\n") for section in sections)

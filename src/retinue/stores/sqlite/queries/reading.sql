@@ -162,8 +162,8 @@ SELECT source, value FROM offsets ORDER BY source;
 SELECT id, reason FROM set_aside ORDER BY id;
 
 -- name: whole_agent
--- Everything in one row, put together here: row by row, the interpreter lock would be handed back
--- and forth hundreds of times a second, only to copy bytes.
+-- Returns everything in one row: reading row by row would release and reacquire the interpreter lock
+-- hundreds of times per second, only to copy bytes.
 SELECT
     owner, descriptor, definition, lifecycle, context_from, state,
     coalesce((SELECT max(seq) FROM records WHERE agent = agents.number), 0),

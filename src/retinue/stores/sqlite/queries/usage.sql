@@ -1,5 +1,5 @@
 -- name: restore_usage
--- The history of one agent tells all that it spent, so that what is there already is not added to.
+-- An agent's history contains all its usage, so existing rows are not added to.
 INSERT INTO usage (
     owner, day, definition, model, agent, calls, input, output, cache_read, cache_write
 )

@@ -1,7 +1,7 @@
--- Statements take all their rows at once, as a JSON array of arrays. What nearly every group writes is
--- one statement altogether: a group is a row of a view, and the view's trigger puts its parts into
--- their tables, cutting bodies from one blob. Each statement more would hand the interpreter lock
--- over to the event loop and wait to get it back.
+-- Statements take all their rows at once, as a JSON array of arrays. Nearly every group is a single
+-- statement: it inserts one row into a view, and the view's trigger distributes its parts to their
+-- tables, cutting bodies from one blob. Each further statement would hand the interpreter lock to the
+-- event loop and wait to get it back.
 
 -- name: write_batch
 INSERT INTO batch (
@@ -50,7 +50,7 @@ BEGIN
         reply_seq = entry.value ->> 3,
         ended_at = entry.value ->> 4,
         code = entry.value ->> 5,
-        body = iif( -- sealed variables are kept where they are in use, and nowhere else
+        body = iif( -- encrypted variables are removed when the command ends
             kind = 'command' AND entry.value ->> 4 IS NOT NULL,
             CAST(
                 json_remove(CAST(body AS TEXT), '$.command.env', '$.command.patch.env') AS BLOB

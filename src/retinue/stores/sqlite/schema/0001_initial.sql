@@ -1,4 +1,4 @@
--- Times are microseconds since 1970. Agents have a small number beside their id, so that rows and
+-- Times are microseconds since 1970. Agents have a small number besides their id, so that rows and
 -- index entries that name them stay small. Records and items are only ever appended.
 
 CREATE TABLE meta (
@@ -83,7 +83,7 @@ CREATE TABLE deliveries (
 CREATE INDEX deliveries_open ON deliveries (connector, channel, number) WHERE done_at IS NULL;
 CREATE INDEX deliveries_agent ON deliveries (agent);
 
--- Places of agents whose folders could not be read: nobody else may take them.
+-- Reserved ids and identities of agents whose folders could not be read.
 CREATE TABLE set_aside (
     id TEXT PRIMARY KEY,
     owner TEXT, -- NULL: not known, so everybody's

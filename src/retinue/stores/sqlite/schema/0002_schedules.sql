@@ -1,4 +1,4 @@
--- Schedules, the slots that they took (each at most once), and what watches remember.
+-- Schedules, their slots (each is taken at most once), and the states of watches.
 
 CREATE TABLE schedules (
     owner TEXT NOT NULL,

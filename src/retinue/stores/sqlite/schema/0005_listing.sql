@@ -1,4 +1,4 @@
--- An agent as the port shows it, and what it is looked up by.
+-- The columns of an agent in the port, and its lookup keys.
 CREATE VIEW agents_listed AS
 SELECT
     id, owner, kind, descriptor, definition, lifecycle, state,

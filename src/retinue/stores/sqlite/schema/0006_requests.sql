@@ -1,4 +1,4 @@
--- What agents ask their owners. The body is the request as it was made, byte for byte.
+-- Requests of agents to their owners. The body is the original request, byte for byte.
 
 CREATE TABLE requests (
     number INTEGER PRIMARY KEY AUTOINCREMENT,

@@ -1,3 +1,3 @@
--- Terminated agents give their names free: schedules and the heartbeat go on with new ones.
+-- Terminated agents release their names: schedules and the heartbeat continue with new agents.
 UPDATE agents SET identity = json_array('agent', id)
 WHERE lifecycle = 'terminated' AND kind NOT IN ('user', 'subagent');

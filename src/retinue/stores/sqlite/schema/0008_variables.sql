@@ -1,4 +1,4 @@
--- Values of whole accounts, sealed: the key is not in the database.
+-- Encrypted values of accounts: the key is not in the database.
 
 CREATE TABLE variables (
     owner TEXT NOT NULL,

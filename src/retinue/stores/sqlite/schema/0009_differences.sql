@@ -1,2 +1,2 @@
--- What a watch saw that woke somebody is told with the run.
+-- The change a watch detected is stored with the run.
 ALTER TABLE slots ADD COLUMN difference TEXT NOT NULL DEFAULT '';

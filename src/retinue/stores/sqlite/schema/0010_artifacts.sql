@@ -16,7 +16,7 @@ CREATE UNIQUE INDEX artifacts_name ON artifacts (owner, kind, name) WHERE kind <
 CREATE INDEX artifacts_items ON artifacts (owner, list, position) WHERE kind = 'item';
 CREATE INDEX artifacts_titles ON artifacts (owner, list, name) WHERE kind = 'item';
 
--- What was done to them, with what was there before and after; it serves histories and undoing.
+-- Changes to artifacts with the state before and after, for histories and undo.
 CREATE TABLE artifact_changes (
     number INTEGER PRIMARY KEY AUTOINCREMENT,
     id TEXT NOT NULL,

@@ -1,4 +1,4 @@
--- What models were asked, summed by day (as a proleptic ordinal, in UTC). Rows outlive their agents.
+-- Model usage, summed by day (as a proleptic ordinal, in UTC). Rows outlive their agents.
 CREATE TABLE usage (
     owner TEXT NOT NULL,
     day INTEGER NOT NULL,
@@ -13,7 +13,7 @@ CREATE TABLE usage (
     PRIMARY KEY (owner, day, definition, model, agent)
 ) WITHOUT ROWID;
 
--- What was spent before there was this table, as far as the histories tell.
+-- Usage from before this table existed, as far as the histories contain it.
 INSERT INTO usage
 SELECT
     agents.owner,

@@ -1,5 +1,5 @@
--- Commands are items: endings and switches that were under way become two of them. They are silent:
--- they take no place in the queue.
+-- Commands are items: open endings and switches become commands. They are silent: they do not count
+-- in the queue.
 ALTER TABLE items ADD COLUMN code TEXT NOT NULL DEFAULT '';
 UPDATE items SET
     kind = 'command',
