@@ -51,7 +51,7 @@ def test_one_agent_has_variables_of_its_own(project: Path) -> None:
     ("arguments", "stdin", "complaint"),
     [
         (("set",), VALUE, "missing argument"),
-        (("set", "NOT-A-NAME"), VALUE, "not a variable's name"),
+        (("set", "NOT-A-NAME"), VALUE, "not a valid variable name"),
         (("set", "KEY"), "", "no value"),
         (("set", "KEY", VALUE), VALUE, "unexpected extra argument"),
     ],

@@ -196,7 +196,7 @@ def test_a_person_says_y_and_the_agent_goes_on(project: Path) -> None:
         chat.expect("y to allow or n to deny")
         chat.type("y\r")
         chat.expect("allowed: wants to use the network")
-        chat.expect("Granted: you hold @network")
+        chat.expect("Granted: you now have @network")
         chat.type(QUESTION + "\r")
         chat.expect("Answer field by field")
         chat.type("44\r")

@@ -66,7 +66,7 @@ SCRIPTS: dict[str, list[dict[str, Any]]] = {
         {"when": r"^print (\w+)", "after_tools": 0, "reply": _create("Night $1")},
         {"when": r"^print (\w+)", "after_tools": 1, "reply": {"text": "It waits for you."}},
         {"when": "has returned", "reply": {"text": "It is printed."}},
-        {"when": "does not give them", "reply": {"text": "Then it is not printed."}},
+        {"when": "did not provide them", "reply": {"text": "Then it is not printed."}},
     ],
     "printer": [
         {"after_tools": 0, "reply": {"calls": [{"name": "print_out", "arguments": {}}]}},
@@ -118,7 +118,7 @@ def test_a_subagent_begins_when_its_values_are_filled_in_where_it_waits(
     window.begin("Editor")
     window.say("print poster")
     card = window.call("subagent_create").get_by_role("region")
-    expect(card).to_contain_text("Editor cannot begin its subagent Night poster without values")
+    expect(card).to_contain_text("Editor needs values to start its subagent Night poster")
     expect(card).to_contain_text("Night poster · Printing press")
     expect(card).to_contain_text("Print the poster")
     expect(card.get_by_label("PRESS_KEY")).to_have_attribute("type", "password")
@@ -147,7 +147,7 @@ def test_the_inbox_says_which_subagent_waits_and_a_refusal_reaches_its_parent(
     window = visit("/#/approvals", width=390, height=844, is_phone=True)
     waiting = window.page.get_by_role("list", name="Pending requests")
     card = waiting.get_by_role("region").filter(has_text="Night flyer")
-    expect(card).to_contain_text("Evening edition cannot begin its subagent Night flyer")
+    expect(card).to_contain_text("Evening edition needs values to start its subagent Night flyer")
     expect(card.get_by_label("PRESS_KEY")).to_be_visible()
     assert window.page.evaluate("document.documentElement.scrollWidth <= innerWidth")
     card.get_by_role("button", name="Decline").click()

@@ -1,8 +1,8 @@
-"""Hooks: functions of the project that look at, or change, what passes certain points of a run.
+"""Hooks: functions of the project that observe or change data at certain points of a run.
 
-Hooks of one kind run in the order in which they are listed, each with what the one before it gave.
-One that raises, takes too long or gives something unusable is logged and skipped. What a hook sees
-is not on disk yet, so after a crash the same hook may be asked again.
+Hooks of one kind run in the order in which they are listed, each with the result of the previous
+one. A hook that raises, times out or returns an invalid value is logged and skipped. The data is
+not on disk yet, so after a crash the same hook may run again.
 """
 
 import asyncio
@@ -52,9 +52,9 @@ _Nothing = object()
 
 
 class HookContext(Struct, frozen=True, kw_only=True):
-    """What a hook knows of the agent that it runs for, and what it may ask for.
+    """The agent a hook runs for, and the actions a hook can take.
 
-    What it asks for is committed with what passes the hook, or right after the agent's last commit.
+    Actions are committed with the data the hook processes, or right after the agent's last commit.
     """
 
     agent_id: AgentId
@@ -69,7 +69,7 @@ class HookContext(Struct, frozen=True, kw_only=True):
     trail: Trail = Trail()
 
     def notify_parent(self, content: str) -> None:
-        """Write to the agent whose subagent this is; a `UsageError` where it is nobody's."""
+        """Send a message to the parent. Raises `UsageError` if this agent is not a subagent."""
         text = _filled(content, "content")
         post = said_post(
             self.agent_id, self.owner, self._terms(), self.clock.now(), text, self.trail
@@ -77,13 +77,13 @@ class HookContext(Struct, frozen=True, kw_only=True):
         self._send(structs.replace(post, is_optional=True))
 
     def set_status(self, status: str) -> None:
-        """Tell the parent's registry what this subagent is doing; nobody is woken by it."""
+        """Set the status of this subagent in its parent's registry; wakes no one."""
         text = _filled(status, "status")[:LONGEST_STATUS]
         update = ChildUpdate(reference=self.agent_id, status_text=text)
         self._send(status_post(self.agent_id, self.owner, self._terms(), self.clock.now(), update))
 
     def post(self, agent_id: AgentId, text: str, *, silent: bool = False) -> None:
-        """Put a system message into another agent's inbox, with this agent as its origin."""
+        """Put a system message from this agent into another agent's inbox."""
         body = ItemBody(
             text=_filled(text, "text"),
             sender=Sender(type="agent", id=self.agent_id),
@@ -99,7 +99,7 @@ class HookContext(Struct, frozen=True, kw_only=True):
 
     def _terms(self) -> ChildTerms:
         if self.terms is None:
-            raise UsageError("this agent is no subagent: it has no parent to tell")
+            raise UsageError("this agent is not a subagent and has no parent")
         return self.terms
 
 
@@ -111,7 +111,7 @@ def _filled(text: str, name: str) -> str:
 
 
 class Hooks:
-    """Runs the hooks of a plan; nobody asks it for a plan without any."""
+    """Runs the hooks of a plan that has any."""
 
     def __init__(self, trees: FileTrees, clock: Clock, limits: Limits) -> None:
         self._trees = trees
@@ -123,7 +123,7 @@ class Hooks:
             await _run(hook, self._context(live))
 
     async def taken(self, live: LiveAgent, hooks: HookSet, items: Sequence[Item]) -> Sequence[Item]:
-        """What came in, as it is to be written down."""
+        """The incoming items as they are stored."""
         if "before_create_message" not in hooks:
             return items
         taken: list[Item] = []
@@ -139,7 +139,7 @@ class Hooks:
         return await self._piped(live, hooks, "after_system_message", system, _text)
 
     async def history(self, live: LiveAgent, hooks: HookSet) -> Context:
-        """What the model sees of the history in this request alone."""
+        """The history that the model sees, for this request only."""
         if "filter_messages" not in hooks:
             return live.context
         shown = [r for r in without_erased(live.history.records) if is_shown_to_model(r)]
@@ -149,19 +149,19 @@ class Hooks:
     async def messages(
         self, live: LiveAgent, hooks: HookSet, messages: Sequence[ModelMessage]
     ) -> Sequence[ModelMessage]:
-        """The request as the model gets it; raises `HookBlocked` when it must not."""
+        """The messages sent to the model. Raises `HookBlocked` to stop the request."""
         return await self._piped(
             live, hooks, "prefilter_llm_history", list(messages), _list_of(ModelMessage)
         )
 
     async def response(self, live: LiveAgent, hooks: HookSet, completed: Completed) -> Completed:
-        """The model's words as they are written down; what it called stays as it is."""
+        """The model's text as it is stored; its tool calls cannot be changed."""
         return await _spoken(self._context(live), hooks, completed)
 
     async def result(
         self, live: LiveAgent, hooks: HookSet, call: CallPart, result: CallResult
     ) -> CallResult:
-        """The call's result as it is written down; erased, it was never asked for."""
+        """The call's result as it is stored; an erased result removes the call too."""
         await self.born(live, hooks, result.effects)
         if result.record is None:
             return result
@@ -172,7 +172,7 @@ class Hooks:
         return structs.replace(result, record=record)
 
     async def born(self, live: LiveAgent, hooks: HookSet, effects: Effects) -> None:
-        """Let hooks see the children that these effects create."""
+        """Run the hooks for children that these effects create."""
         if "after_subagent_created" in hooks:
             for new in (*effects.creates, *(post.to for post in effects.items)):
                 if isinstance(new, NewAgent):
@@ -181,7 +181,7 @@ class Hooks:
     async def settled(
         self, live: LiveAgent, hooks: HookSet, records: Sequence[KnownRecord]
     ) -> list[KnownRecord]:
-        """Results that calls waited for: they change what was open until now."""
+        """Results of suspended calls: they update calls that were open until now."""
         calls = {call.id: call for call in live.history.open_calls}
         settled: list[KnownRecord] = []
         for record in records:
@@ -201,7 +201,7 @@ class Hooks:
         *,
         are_updates: bool = False,
     ) -> None:
-        """These are on disk now."""
+        """Run the hooks for records that are on disk."""
         kinds: list[HookKind] = ["after_create_message"]
         if are_updates:
             kinds.append("after_update_message")
@@ -213,15 +213,15 @@ class Hooks:
     async def said_within(
         self, call: CallContext, hooks: HookSet, said: UserRecord
     ) -> Sequence[AnyRecord]:
-        """What a prompt that is called like a tool is told."""
+        """The input of a prompt that is called as a tool."""
         who = self._context_of(call)
-        told: list[AnyRecord] = [await _created(who, hooks, said)]
-        return await _piped(who, hooks, "filter_messages", told, _list_of(AnyRecord))
+        inputs: list[AnyRecord] = [await _created(who, hooks, said)]
+        return await _piped(who, hooks, "filter_messages", inputs, _list_of(AnyRecord))
 
     async def request_within(
         self, call: CallContext, hooks: HookSet, system: str, messages: Sequence[ModelMessage]
     ) -> tuple[str, Sequence[ModelMessage]]:
-        """The request of a prompt that is called like a tool; a block fails the call."""
+        """The request of a prompt that is called as a tool; a block fails the call."""
         who = self._context_of(call)
         system = await _piped(who, hooks, "after_system_message", system, _text)
         accept = _list_of(ModelMessage)
@@ -233,13 +233,13 @@ class Hooks:
     async def response_within(
         self, call: CallContext, hooks: HookSet, completed: Completed
     ) -> Completed:
-        """The words of the model that a prompt which is called like a tool asked."""
+        """The response to a prompt that is called as a tool."""
         return await _spoken(self._context_of(call), hooks, completed)
 
     async def result_within(
         self, call: CallContext, hooks: HookSet, part: CallPart, record: ToolRecord
     ) -> ToolRecord:
-        """The result of a call within a prompt that is called like a tool."""
+        """The result of a call within a prompt that is called as a tool."""
         return await _settled(self._context_of(call), hooks, part, record)
 
     async def _born(self, live: LiveAgent, hooks: HookSet, new: NewAgent) -> None:
@@ -339,7 +339,7 @@ async def _settled(
 async def _judged(
     who: HookContext, hooks: HookSet, call: CallPart, record: ToolRecord
 ) -> ToolRecord:
-    """The result as the hooks for its success or failure leave it; None erases it."""
+    """The result after the hooks for success or failure; a hook that returns None erases it."""
     kind: HookKind = (
         "after_tool_call_success" if record.status == "ok" else "after_tool_call_failure"
     )
@@ -352,7 +352,7 @@ async def _judged(
 
 
 async def _run(hook: Hook, who: HookContext, *given: Any) -> Any:
-    """Call it; gives `_Nothing`, which nobody accepts, when it failed."""
+    """Call a hook; returns `_Nothing`, which is never accepted, if it failed."""
     if IS_ARMED:
         reach(f"{hook.kind}:before")
     try:
@@ -364,7 +364,7 @@ async def _run(hook: Hook, who: HookContext, *given: Any) -> Any:
     except (Exception, SystemExit) as error:  # noqa: BLE001  a hook may do anything
         reason = error
     facts = {"hook": hook.id, "kind": hook.kind, "file": hook.file}
-    logger.warning("a hook failed and is skipped", exc_info=reason, extra=facts)
+    logger.warning("a hook failed and was skipped", exc_info=reason, extra=facts)
     return _Nothing
 
 
@@ -389,7 +389,7 @@ def _accepted(
     value = accept(given)
     if value is None:
         facts = {"hook": hook.id, "kind": hook.kind, "gave": type(given).__name__}
-        logger.warning("a hook gave something else than it was given and is skipped", extra=facts)
+        logger.warning("a hook returned an invalid value and was skipped", extra=facts)
         return before
     return value
 
@@ -409,7 +409,7 @@ def _list_of(kind: Any) -> Callable[[Any], list[Any] | None]:
 
 
 def _like(record: RecordT) -> Callable[[Any], RecordT | None]:
-    """Take a record's words over, or a plain text; what else it is stays as it was."""
+    """Accept a record's content or a plain text; other fields stay unchanged."""
 
     def accept(given: Any) -> RecordT | None:
         changes: dict[str, Any]

@@ -150,4 +150,4 @@ async def test_where_it_cannot_be_shown_the_answer_says_why(door: Door) -> None:
         status, said = await refused("lists_show", list="groceries", panel_id="nowhere")
         assert status == 404 and "panel_not_found" in said
         status, said = await refused("lists_show", list="groceries", panel_id="chat")
-        assert status == 400 and "shows no lists" in said
+        assert status == 400 and "cannot show lists" in said

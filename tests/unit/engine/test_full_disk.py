@@ -162,9 +162,9 @@ async def test_a_full_disk_is_told_at_once_then_each_minute_and_so_is_its_end(
     store.is_full = False
     for receipt in receipts:
         await passing(clock, kit.outcome(receipt))
-    told = [record.message for record in caplog.records if "the store takes" in record.message]
+    told = [record.message for record in caplog.records if "the store accepts" in record.message]
     assert len(told) == 3
-    assert "nothing" in told[0] and "nothing" in told[1] and "again" in told[2]
+    assert "no writes" in told[0] and "no writes" in told[1] and "again" in told[2]
 
 
 async def test_an_end_on_a_full_disk_is_quick_and_says_in_one_line_what_was_not_stored(

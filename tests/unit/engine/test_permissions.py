@@ -34,7 +34,7 @@ async def test_a_granted_permission_is_the_result_and_is_held_from_then_on(start
     decided = await decide(kit, request, note="be quick")
     assert decided.status == "allowed"
     outcome = await kit.outcome(receipt)
-    assert outcome.reply == ("heard: Granted: you hold @network from now on. They said: be quick")
+    assert outcome.reply == ("heard: Granted: you now have @network. They said: be quick")
     assert (await kit.fresh(agent)).state.grants == ["@network"]
 
 
@@ -304,7 +304,7 @@ async def test_a_background_agent_s_request_is_announced_silently_to_the_last_ch
     await last_is(
         kit,
         worker,
-        "assistant heard: Granted: you hold @network from now on. They said: only today",
+        "assistant heard: Granted: you now have @network. They said: only today",
     )
     assert (await kit.fresh(worker)).state.grants == ["@network"]
     assert (await kit.fresh(chat)).state.grants == []

@@ -114,7 +114,7 @@ async def test_a_declared_secret_is_blotted_out_wherever_it_was_set(tmp_path: Pa
 @pytest.mark.parametrize("name", ["", "1ST", "A-B", "A B", "Ä", "A" * 101])
 async def test_names_that_are_none_are_refused(tmp_path: Path, name: str) -> None:
     variables = await variables_in(tmp_path)
-    with pytest.raises(UsageError, match="not a variable's name"):
+    with pytest.raises(UsageError, match="not a valid variable name"):
         variables.environment.sealed_for(AGENT, {name: "value"})
 
 

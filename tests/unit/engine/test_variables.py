@@ -161,7 +161,7 @@ async def test_values_of_agents_are_unset_and_missing_ones_are_told(start: Start
     assert [one.name for one in await office.of_agent(LOCAL_OWNER, agent.id)] == ["B"]
     with pytest.raises(NotFoundError, match="no variable 'A'"):
         await office.set_agent(LOCAL_OWNER, agent.id, {"A": None})
-    with pytest.raises(UsageError, match="not a variable's name"):
+    with pytest.raises(UsageError, match="not a valid variable name"):
         await office.set_agent(LOCAL_OWNER, agent.id, {"not a name": "x"})
 
 

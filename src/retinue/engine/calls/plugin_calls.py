@@ -16,7 +16,7 @@ from retinue.engine.variables.values import (
     AccountVariables,
     Environment,
     Variables,
-    blotted,
+    redact_secrets,
     redacted_json,
 )
 from retinue.errors import (
@@ -155,7 +155,7 @@ class Operations:
         seconds = operation.timeout_seconds or self._seconds
         ended = await within(partial(_contained, operation, context, arguments), seconds, name)
         secrets = list(variables.secrets())
-        redact = partial(blotted, secrets=secrets)
+        redact = partial(redact_secrets, secrets=secrets)
         match ended:
             case Unfinished(reason):
                 raise OperationError(reason)

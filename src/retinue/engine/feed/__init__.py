@@ -1,1 +1,1 @@
-"""Events for the doors, dispatch of agents, the outbox, and outcomes of messages."""
+"""The event feed, dispatch of agents, the outbox, and outcomes of messages."""

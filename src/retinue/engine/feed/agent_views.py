@@ -1,4 +1,4 @@
-"""Agents, items and changes as doors show them."""
+"""Agents, items and changes as the API returns them."""
 
 from collections.abc import Callable
 from itertools import count
@@ -136,7 +136,7 @@ def cursor_of(change_cursor: int) -> int:
 
 
 def change_before(cursor: int) -> int:
-    """The last change that a reader with this cursor has seen whole."""
+    """The last change that a reader with this cursor has seen completely."""
     is_whole = cursor & _LAST_EVENT == _LAST_EVENT
     return max(0, (cursor >> _EVENT_BITS) - (not is_whole))
 
@@ -159,11 +159,11 @@ def _has_ended(change: Change) -> bool:
 
 
 def events_of(change: Change, is_in_memory: IsInMemory) -> list[CommittedEvent | ResyncEvent]:
-    """Give one change as events.
+    """The events of one change.
 
-    Each has a cursor of its own, the same live and replayed, so that a reader that was cut off
-    between two of them goes on with the next. What became of the agent comes last. A change with
-    more events than there are numbers makes its readers read anew.
+    Each event has its own cursor, the same live and replayed, so a reader that was disconnected
+    between two of them continues with the next. The agent's event comes last. A change with too
+    many events for its cursors becomes a single resync event.
     """
     agent_id = change.agent_id
     if len(change.records) + len(change.items) + len(change.artifacts) > _LAST_EVENT:
@@ -172,7 +172,7 @@ def events_of(change: Change, is_in_memory: IsInMemory) -> list[CommittedEvent |
         return [AgentDeletedEvent(cursor=cursor_of(change.cursor), agent_id=agent_id)]
     items = [item for item in change.items if item.kind != "command"]
     if change.items and not items and not change.records and not _has_ended(change):
-        return []  # a command was admitted; what it does is announced
+        return []  # a command was admitted; its effects are announced
     numbers = count(change.cursor << _EVENT_BITS)
     if change.artifacts:
         return [artifact_event(next(numbers), news) for news in change.artifacts]

@@ -1,4 +1,4 @@
-"""Whom an agent waits for, and whom those wait for: their work is shown in its tool calls."""
+"""The agents that an agent waits for, directly or not: their work is shown in its tool calls."""
 
 from collections.abc import Iterator
 
@@ -8,7 +8,7 @@ from retinue.stores.port import Agent, Store
 
 
 class AwaitedAgents:
-    """The agents that work for one that is watched, as they come and go."""
+    """Tracks the agents that work for a watched agent."""
 
     def __init__(self, watched: AgentId) -> None:
         self._watched = watched
@@ -20,7 +20,7 @@ class AwaitedAgents:
         return self._members
 
     def follow(self, agent: Agent) -> None:
-        """Take up what the agent waits for now, if it is watched or one of the helpers."""
+        """Update what the agent waits for, if it is the watched agent or works for it."""
         if agent.id == self._watched or agent.id in self._members:
             waits = frozenset(_waited_for(agent))
             if waits != self._waits.get(agent.id, frozenset()):
@@ -30,7 +30,7 @@ class AwaitedAgents:
                 self._waits = {who: whom for who, whom in self._waits.items() if who in kept}
 
     async def read(self, store: Store, owner: OwnerId) -> None:
-        """Find out who is at work already."""
+        """Load the agents that are already working."""
         unread, seen = [self._watched], {self._watched}
         while unread:
             try:

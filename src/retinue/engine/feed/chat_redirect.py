@@ -1,4 +1,4 @@
-"""Chats whose person went on with another agent: where their messages go."""
+"""Redirects messages of chats whose user switched to another agent."""
 
 from collections.abc import Collection
 from dataclasses import dataclass
@@ -11,21 +11,21 @@ from retinue.stores.port import Store
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Away:
-    """Who answers a chat instead of its own agent, and the way back."""
+    """The agent that answers a chat instead of its own, and the route back."""
 
     switched_to: AgentId
     route: Route
 
 
 class ChatRedirects:
-    """Asks the store, so that it is right after a restart too."""
+    """Reads the switch from the store, so it survives restarts."""
 
     def __init__(self, store: Store, connectors: Collection[str]) -> None:
         self._store = store
         self._connectors = connectors
 
     async def away(self, owner: OwnerId, chat: UserDescriptor) -> Away | None:
-        """Who answers this chat, if not its own agent; one that ended answers nobody."""
+        """The agent that answers this chat instead of its own, if it is still active."""
         if chat.connector not in self._connectors:
             return None
         own = await self._store.find(owner, chat)

@@ -1,4 +1,4 @@
-"""Commands on their way into an inbox: stored first, and answered when they have a fate."""
+"""Admission of commands: they are stored first, and answered when they have a fate."""
 
 from retinue.agents.command import UNCHANGED, Command, interrupts, name_of
 from retinue.agents.inbox import Item, Sender, is_final
@@ -11,11 +11,11 @@ from retinue.errors import BusyError, RetinueError, StoreFullError, error_of
 from retinue.ids import AgentId, OwnerId
 from retinue.stores.port import Post, Receipt, Store, command_item
 
-_STORED = "the command is stored and is carried out"
+_STORED = "the command is stored and will run"
 
 
 class CommandAdmission:
-    """Admits commands and listens for their fates; whoever stops listening changes nothing."""
+    """Admits commands and waits for their fates; a caller that stops waiting changes nothing."""
 
     def __init__(
         self,
@@ -38,15 +38,15 @@ class CommandAdmission:
     async def give(
         self, owner: OwnerId, agent_id: AgentId, command: Command, *, key: str | None = None
     ) -> bool:
-        """Store a command and wait until it has a fate; False when it found nothing to do.
+        """Store a command and wait for its fate; False if there was nothing to do.
 
-        The same key gives the first command again. Raises `StoreFullError` while nothing can be
-        stored, and `BusyError` when the process stops: a command that was stored by then is carried
-        out after the next start.
+        A repeated key returns the result of the first command. Raises `StoreFullError` while
+        nothing can be stored, and `BusyError` when the process stops; a command stored by then runs
+        after the next start.
         """
         if self._is_closed:
-            raise BusyError("the server is stopping and takes no more commands; try again")
-        await self._store.agent(owner, agent_id)  # somebody else's is not found
+            raise BusyError("the server is stopping and accepts no commands; try again later")
+        await self._store.agent(owner, agent_id)  # raises if it belongs to someone else
         sender = Sender(type="user", id=owner)
         now, key = self._clock.now(), checked_key(key)
         item = command_item(command, sender, now, text=name_of(command), key=key)
@@ -67,7 +67,7 @@ class CommandAdmission:
             self._disk.refused(error)
             live = self._live.get(AgentId(str(post.to)))
             if live is not None and interrupts(post.item.body.command):
-                live.interrupt()  # it goes on when there is room
+                live.interrupt()  # the turn continues when there is room
             raise
 
     async def _fate(self, agent_id: AgentId, waiter: Waiter) -> Item:
@@ -83,12 +83,12 @@ class CommandAdmission:
         return ended.item
 
     def close(self) -> None:
-        """Take no more commands, and answer everybody who still listens."""
+        """Accept no more commands, and answer all callers that still wait."""
         self._is_closed = True
         self._answer(_stopping())
 
     def lost(self, agent_id: AgentId, error: RetinueError) -> None:
-        """Another process has the agent, and with it the commands."""
+        """Answer the callers of an agent that another process has claimed."""
         self._answer(error, agent_id)
 
     def _refused(self, error: StoreFullError) -> None:

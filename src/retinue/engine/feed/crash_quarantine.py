@@ -1,4 +1,4 @@
-"""Turns in which processes died run one at a time, so that the next death has one suspect."""
+"""Runs turns that crashed a process one at a time, so that the next crash has one suspect."""
 
 from collections.abc import Callable
 
@@ -7,7 +7,7 @@ from retinue.ids import AgentId
 
 
 class CrashQuarantine:
-    """Lets one suspect run and wakes the next when it is done; all others run as ever."""
+    """Runs one suspect at a time; other agents are not affected."""
 
     def __init__(self, wake: Callable[[AgentId, Priority], None]) -> None:
         self._wake = wake
@@ -15,7 +15,7 @@ class CrashQuarantine:
         self._waiting: dict[AgentId, Priority] = {}
 
     def begin(self, agent_id: AgentId, priority: Priority) -> bool:
-        """Whether this suspect may run now; if not, it is woken when it may."""
+        """Whether this suspect may run now; if not, it is woken later."""
         if self._running not in (None, agent_id):
             self._waiting[agent_id] = priority
             return False
@@ -24,7 +24,7 @@ class CrashQuarantine:
         return True
 
     def end(self, agent_id: AgentId) -> None:
-        """A run is over, be it a trial or not: who was woken for one may have needed none."""
+        """End a run and wake the next suspect; a woken agent may not have needed a trial."""
         if self._running == agent_id:
             self._running = None
         if self._running is None and self._waiting:

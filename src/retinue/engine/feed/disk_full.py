@@ -1,4 +1,4 @@
-"""Whether the store takes anything: while it does not, nothing begins, and commands are refused."""
+"""Detects a full disk: meanwhile no work starts, and commands are refused."""
 
 import asyncio
 import logging
@@ -14,25 +14,25 @@ from retinue.stores.port import Store
 logger = logging.getLogger(__name__)
 
 _RETRY_SECONDS = 1.0
-_NAMED = 5  # of what was lost, in one line
+_NAMED = 5  # lost records named in one log line
 
 
 class DiskFullGate:
-    """What the last writes of this process say about the disk."""
+    """The state of the disk according to the latest writes of this process."""
 
     def __init__(self, store: Store, clock: Clock) -> None:
         self._store = store
         self._clock = clock
         self._trouble = RepeatedLog(
             logger,
-            "the store takes nothing, so agents wait",
-            over="the store takes messages again, and agents go on",
+            "the store accepts no writes, so agents wait",
+            over="the store accepts writes again, and agents continue",
             monotonic=clock.monotonic,
         )
         self._ending = asyncio.Event()
         self._lost: list[str] = []
-        self.is_short = False  # the last write was refused
-        self.is_troubled = False  # and none was taken since
+        self.is_short = False  # whether the last write was refused
+        self.is_troubled = False  # whether no write has succeeded since a refusal
         self.on_refused: Callable[[StoreFullError], None] = lambda _: None
 
     def refused(self, error: StoreFullError) -> None:
@@ -47,17 +47,17 @@ class DiskFullGate:
         self._trouble.clear()
 
     async def check(self) -> None:
-        """Raise `StoreFullError` if nothing could be stored, and still cannot."""
+        """Raise `StoreFullError` if the last write was refused and the store is still full."""
         if self.is_short:
             try:
                 await self._store.check()
             except StoreFullError as error:
                 self.refused(error)
                 raise
-            self.is_short = False  # a step may still be too much; its commit tells
+            self.is_short = False  # a larger write may still fail; its commit reports it
 
     async def pause(self) -> None:
-        """Wait a moment before the next try; the end of the process does not wait for it."""
+        """Wait before the next try; ends early when the process stops."""
         waits = [
             asyncio.ensure_future(self._clock.sleep(_RETRY_SECONDS)),
             asyncio.ensure_future(self._ending.wait()),
@@ -72,18 +72,18 @@ class DiskFullGate:
         self._ending.set()
 
     def lose(self, agent_id: AgentId, records: Sequence[KnownRecord]) -> None:
-        """Note what a process that stops could not store, and nobody can find out again."""
+        """Record what a stopping process could not store and cannot recover."""
         for record in records:
             if isinstance(record, ToolRecord):
                 self._lost.append(f"the result of {record.name} for {agent_id}")
             elif isinstance(record, AssistantRecord):
                 self._lost.append(f"a response for {agent_id}")
 
-    def tell_lost(self) -> None:
+    def log_lost(self) -> None:
         if self._lost:
             shown = ", ".join(self._lost[:_NAMED])
             more = len(self._lost) - _NAMED
             logger.error(
-                "stopped without room on the disk; not stored: %s",
+                "stopped with a full disk; not stored: %s",
                 shown + (f" and {more} more" if more > 0 else ""),
             )

@@ -1,4 +1,4 @@
-"""Which agents run now: the port, and the one for a single process."""
+"""Decides which agents run now: the port, and the implementation for one process."""
 
 import asyncio
 import logging
@@ -28,12 +28,12 @@ def priority_of(agent: Described) -> Priority:
 
 
 class Dispatch(Protocol):
-    """Runs an agent soon after it was woken, one run at a time for each agent."""
+    """Runs agents that were woken, one run at a time per agent."""
 
     def begin(self, run: Run) -> None: ...
 
     def is_free(self, agent_id: AgentId, priority: Priority) -> bool:
-        """Whether the agent is at rest and would run at once if it were woken."""
+        """Whether the agent is idle and would run at once if woken."""
         ...
 
     def wake(self, agent_id: AgentId, priority: Priority) -> None: ...
@@ -44,7 +44,7 @@ class Dispatch(Protocol):
 
 
 class _Lane:
-    """Work that shares a capacity: so many agents run, the others wait for their turn."""
+    """A pool of work with limited concurrency; further agents wait in a queue."""
 
     def __init__(self, free: int) -> None:
         self.free = free
@@ -52,7 +52,7 @@ class _Lane:
 
 
 class LocalDispatch:
-    """One task for each running agent; people's work has a capacity of its own."""
+    """One task per running agent; foreground and background have separate capacities."""
 
     def __init__(self, *, foreground: int, background: int, clock: Clock) -> None:
         self._lanes: dict[Priority, _Lane] = {
@@ -61,7 +61,7 @@ class LocalDispatch:
         }
         self._clock = clock
         self._run: Run | None = None
-        self._awake: dict[AgentId, bool] = {}  # True = woken again since its run began
+        self._awake: dict[AgentId, bool] = {}  # True = woken again during its run
         self._tasks: dict[AgentId, asyncio.Task[None]] = {}
         self._timers: dict[AgentId, tuple[float, asyncio.Task[None]]] = {}
 
@@ -87,7 +87,7 @@ class LocalDispatch:
             lane.waiting.append(agent_id)
 
     def wake_later(self, agent_id: AgentId, priority: Priority, seconds: float) -> None:
-        """Keep one timer for each agent, the earliest: whoever is woken says when to come again."""
+        """Keep one timer per agent, the earliest; a woken agent sets its next timer itself."""
         if self._run is None:
             return
         due = self._clock.monotonic() + seconds
@@ -100,7 +100,7 @@ class LocalDispatch:
         self._timers[agent_id] = (due, timer)
 
     async def end(self) -> None:
-        """Wake nobody any more and wait for the runs that are going on."""
+        """Wake no more agents, and wait for current runs to end."""
         self._run = None
         timers = [timer for _, timer in self._timers.values()]
         for timer in timers:
@@ -124,7 +124,7 @@ class LocalDispatch:
                 if not self._awake[agent_id]:
                     break
         except Exception:
-            logger.exception("an agent's run broke off", extra={"agent_id": agent_id})
+            logger.exception("an agent's run failed", extra={"agent_id": agent_id})
         finally:
             del self._awake[agent_id], self._tasks[agent_id]
             if lane.waiting and self._run is not None:

@@ -1,4 +1,4 @@
-"""The one event stream: committed facts by cursor, live output beside them, and who reads it."""
+"""The event stream: committed changes by cursor, live output, and the subscribers."""
 
 import asyncio
 from collections.abc import AsyncIterator, Iterator, Sequence
@@ -18,13 +18,13 @@ _QUEUE = 2_000
 
 
 class LaggedError(RetinueError):
-    """The reader is too slow; it should come back with its last cursor."""
+    """The reader is too slow; it should reconnect with its last cursor."""
 
     code = "lagged"
 
 
 class Streamed(Protocol):
-    """A response that is being streamed, as far as it has come."""
+    """A response that is being streamed."""
 
     @property
     def owner(self) -> OwnerId: ...
@@ -33,7 +33,7 @@ class Streamed(Protocol):
     def agent_id(self) -> AgentId: ...
 
     def catch_up(self) -> None:
-        """Tell watchers what was held back, so that they know all that `so_far` has."""
+        """Send held-back output to watchers, so that they have everything in `so_far`."""
         ...
 
     def so_far(self) -> Sequence[LiveEvent]: ...
@@ -44,7 +44,7 @@ class Reader:
 
     def __init__(self) -> None:
         self.queue: asyncio.Queue[Change | LiveEvent | None] = asyncio.Queue(_QUEUE)
-        self.is_live = False  # committed changes are queued from the start, live output later
+        self.is_live = False  # changes are queued from the start, live output only when True
         self.has_lagged = False
 
     def offer(self, thing: Change | LiveEvent | None) -> None:
@@ -55,13 +55,13 @@ class Reader:
 
 
 class SubscriberSet:
-    """All who watch the same: one agent and those that work for it, or all agents of an owner."""
+    """Subscribers of the same target: one agent with its helpers, or all agents of an owner."""
 
     def __init__(self, owner: OwnerId, agent_id: AgentId | None) -> None:
         self.owner = owner
         self.agent_id = agent_id
         self.helpers = AwaitedAgents(agent_id) if agent_id is not None else None
-        self.indexed: frozenset[AgentId] = frozenset()  # helpers by whom it is found
+        self.indexed: frozenset[AgentId] = frozenset()  # helpers it is indexed under
         self.readers: set[Reader] = set()
 
     def hears(self, owner: OwnerId, agent_id: AgentId) -> bool:
@@ -81,7 +81,7 @@ class SubscriberSet:
 
 
 class Subscribers:
-    """Everybody who watches, by what they watch."""
+    """All subscribers, by target."""
 
     def __init__(self) -> None:
         self.are_empty = True
@@ -89,14 +89,14 @@ class Subscribers:
         self._of_agents: dict[AgentId, SubscriberSet] = {}
         self._of_helpers: dict[
             AgentId, set[SubscriberSet]
-        ] = {}  # who watches what a helper works for
+        ] = {}  # subscribers of the agents that a helper works for
 
     def __iter__(self) -> Iterator[SubscriberSet]:
         yield from self._of_owners.values()
         yield from self._of_agents.values()
 
     def join(self, owner: OwnerId, agent_id: AgentId | None, reader: Reader) -> SubscriberSet:
-        """Add a reader; whether the agent is the owner's was asked before."""
+        """Add a reader; the caller has checked that the agent belongs to the owner."""
         if agent_id is None:
             audience = self._of_owners.setdefault(owner, SubscriberSet(owner, None))
         else:
@@ -117,13 +117,13 @@ class Subscribers:
         self.are_empty = not self._of_owners and not self._of_agents
 
     def is_heard(self, owner: OwnerId, agent_id: AgentId) -> bool:
-        """Whether anybody watches the agent, or one that it works for."""
+        """Whether anyone watches the agent, or one that it works for."""
         return not self.are_empty and (
             owner in self._of_owners or agent_id in self._of_agents or agent_id in self._of_helpers
         )
 
     def watching(self, owner: OwnerId, agent_id: AgentId) -> Iterator[SubscriberSet]:
-        """Give those who asked for this agent, or for all of the owner's."""
+        """Subscribers of this agent, and of all agents of the owner."""
         audience = self._of_owners.get(owner)
         if audience is not None:
             yield audience
@@ -132,13 +132,13 @@ class Subscribers:
             yield audience
 
     def beside(self, owner: OwnerId, agent_id: AgentId) -> Iterator[SubscriberSet]:
-        """Give those who watch somebody whom this agent works for, and not itself."""
+        """Subscribers of agents that this agent works for."""
         for audience in self._of_helpers.get(agent_id, ()):
             if audience.owner == owner and audience.agent_id != agent_id:
                 yield audience
 
     def follow(self, agent: Agent) -> None:
-        """Take up whom the agent waits for now."""
+        """Update the index with the agents that this agent waits for."""
         concerned = [*self._of_helpers.get(agent.id, ())]
         watched = self._of_agents.get(agent.id)
         if watched is not None:
@@ -149,7 +149,7 @@ class Subscribers:
                 self._index(audience, audience.helpers.members)
 
     async def find_helpers(self, audience: SubscriberSet, store: Store) -> None:
-        """Find out who works already for the agent that is watched."""
+        """Load the agents that already work for the watched agent."""
         if audience.helpers is not None:
             await audience.helpers.read(store, audience.owner)
             if audience.readers:
@@ -167,7 +167,7 @@ class Subscribers:
 
 
 class Feed:
-    """Hands out what was committed, and deltas while somebody watches."""
+    """Publishes committed changes, and live output while someone watches."""
 
     def __init__(self, store: Store, is_in_memory: IsInMemory) -> None:
         self._store = store
@@ -180,7 +180,7 @@ class Feed:
         for change in changes:
             owner, agent_id = change.owner, change.agent_id
             if change.records:
-                self._streamed.pop(agent_id, None)  # what was streamed is a record now
+                self._streamed.pop(agent_id, None)  # the streamed response is a record now
             if self._audiences.are_empty or not self.is_heard(owner, agent_id):
                 continue
             for audience in self._audiences.watching(owner, agent_id):
@@ -193,21 +193,21 @@ class Feed:
                 self._audiences.follow(change.agent)
 
     def live(self, owner: OwnerId, agent_id: AgentId, *events: LiveEvent) -> None:
-        """Show live output to those who watch the agent, or one that waits for it."""
+        """Send live output to subscribers of the agent or of one that waits for it."""
         for audience in self._audiences.watching(owner, agent_id):
             audience.show(events)
         for audience in self._audiences.beside(owner, agent_id):
             audience.show(events)
 
     def streams(self, response: Streamed) -> None:
-        """Keep the response at hand for readers that come while it is being streamed."""
+        """Register a response, for readers that subscribe while it is being streamed."""
         self._streamed[response.agent_id] = response
 
     def streams_no_more(self, agent_id: AgentId) -> None:
         self._streamed.pop(agent_id, None)
 
     def announce(self, event: LiveEvent, *, owner: OwnerId | None = None) -> None:
-        """Tell everybody, or everybody who watches for one owner, whichever agents they watch."""
+        """Send an event to all subscribers, or to all subscribers of one owner."""
         for audience in self._audiences:
             if owner is None or audience.owner == owner:
                 audience.offer(event)
@@ -219,9 +219,9 @@ class Feed:
     async def subscribe(
         self, owner: OwnerId, *, after: int | None, agent_id: AgentId | None
     ) -> AsyncIterator[Event]:
-        """Replay what came after the cursor, then go on live, without a gap or a repeat."""
+        """Replay events after the cursor, then continue live, without gaps or repeats."""
         reader = Reader()
-        # Before the replay: what is committed meanwhile is queued.
+        # Before the replay, so that changes committed meanwhile are queued.
         audience = self._audiences.join(owner, agent_id, reader)
         try:
             await self._audiences.find_helpers(audience, self._store)
@@ -244,7 +244,7 @@ class Feed:
             self._audiences.leave(audience, reader)
 
     def _begin_live(self, audience: SubscriberSet, reader: Reader) -> list[LiveEvent]:
-        """Give what is being streamed so far; from this moment on the reader gets the rest."""
+        """The output streamed so far; from now on the reader receives the rest."""
         for response in self._streamed.values():
             response.catch_up()
         reader.is_live = True

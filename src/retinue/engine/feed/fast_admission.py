@@ -1,5 +1,7 @@
-"""Messages that find their agent at rest: admitted and begun in one commit, so the model is asked
-one sync of the disk earlier."""
+"""Admits a message and begins its turn in one commit if the agent is idle.
+
+This saves one disk sync before the model is called.
+"""
 
 import asyncio
 from dataclasses import dataclass
@@ -15,13 +17,13 @@ from retinue.stores.port import Post, Receipt
 
 @dataclass(slots=True, kw_only=True)
 class Arrival:
-    """A message on its way, and whoever waits until it is on disk."""
+    """A message being admitted, and the future of its sender."""
 
     post: Post
     done: "asyncio.Future[Receipt | None]"
 
     def settle(self, result: Receipt | Exception | None) -> None:
-        """Tell the sender; None means that nothing was stored."""
+        """Answer the sender; None means that nothing was stored."""
         if not self.done.done():
             if isinstance(result, Exception):
                 self.done.set_exception(result)
@@ -30,20 +32,20 @@ class Arrival:
 
 
 class FastAdmission:
-    """At most one for each agent: the run that it wakes takes it, or turns it away."""
+    """At most one arrival per agent: the run that it wakes takes it or returns it."""
 
     def __init__(self, dispatch: Dispatch, outcomes: Outcomes, limits: Limits) -> None:
         self._dispatch = dispatch
         self._outcomes = outcomes
         self._limits = limits
         self._waiting: dict[AgentId, Arrival] = {}
-        self._coming: dict[AgentId, Arrival] = {}  # until their senders are told
+        self._coming: dict[AgentId, Arrival] = {}  # until their senders are answered
 
     async def offer(self, live: LiveAgent, priority: Priority, post: Post) -> Receipt | None:
-        """Give it to an agent that can begin at once; None when it has to be admitted as usual."""
+        """Offer a message to an idle agent; None if it must be admitted as usual."""
         ahead = self._coming.get(live.id)
         if ahead is not None:
-            await asyncio.wait({ahead.done})  # so that messages stay in the order they came in
+            await asyncio.wait({ahead.done})  # to keep messages in order
             return None
         if (
             live.owner != post.owner
@@ -60,7 +62,7 @@ class FastAdmission:
             del self._coming[live.id]
 
     def can_begin(self, live: LiveAgent, post: Post) -> bool:
-        """Whether nothing comes before this message, and no burst has to be waited for."""
+        """Whether nothing precedes this message, and no burst must be awaited."""
         item = post.item
         is_gathered = bool(item.body.sender.connector and self._limits.gather_seconds)
         is_busy = live.state.turn or live.waiting or live.is_ended
@@ -75,7 +77,7 @@ class FastAdmission:
         arrival.settle(receipt)
 
     def turn_away(self, agent_id: AgentId) -> None:
-        """Have it admitted as usual, because the run did not get to it."""
+        """Return an arrival that the run did not take, so it is admitted as usual."""
         arrival = self.take(agent_id)
         if arrival is not None:
             arrival.settle(None)
@@ -86,7 +88,7 @@ class FastAdmission:
 
 
 def arriving_item(agent_id: AgentId, post: Post) -> Item:
-    """The item as far as it is known before it has a place in the inbox."""
+    """The item before it has a place in the inbox."""
     new = post.item
     return Item(
         id=new.id,

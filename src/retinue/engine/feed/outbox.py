@@ -1,4 +1,4 @@
-"""The outbox: replies leave through their connector, in order, until they are gone."""
+"""The outbox: delivers replies through their connectors, in order, with retries."""
 
 import asyncio
 import logging
@@ -22,21 +22,21 @@ _STORE_RETRY_SECONDS = 1.0
 
 
 class UndeliverableError(RetinueError):
-    """The channel will never take this reply: blocked, gone, refused. It is not tried again."""
+    """The channel permanently refuses this reply. It is not retried."""
 
     code = "undeliverable"
 
 
 class Deliver(Protocol):
-    """A connector's sending half."""
+    """The sending side of a connector."""
 
     async def deliver(self, delivery: Delivery) -> None:
-        """Send it; `delivery.key` lets a channel that can drop a repeat."""
+        """Send the reply; `delivery.key` lets the channel drop repeats."""
         ...
 
 
 class Outbox:
-    """Delivers what is due, each channel on its own, and sleeps until something is."""
+    """Delivers due replies, each channel independently, and sleeps in between."""
 
     def __init__(self, store: Store, connectors: Mapping[str, Deliver], clock: Clock) -> None:
         self._store = store
@@ -44,8 +44,8 @@ class Outbox:
         self._clock = clock
         self._trouble = RepeatedLog(
             logger,
-            "the outbox waits",
-            over="the outbox goes on",
+            "the outbox is delayed",
+            over="the outbox continues",
             monotonic=clock.monotonic,
         )
         self._news = asyncio.Event()
@@ -70,8 +70,8 @@ class Outbox:
     async def _work(self) -> None:
         while True:
             self._news.clear()
-            # As they were before reading: what ends meanwhile was due too. They are read again,
-            # so that the batch has room beside them: channels that hang hold up no others.
+            # Read before the query: replies that finish meanwhile were due too. They are queried
+            # again, so the batch has room for others: a stalled channel does not delay the rest.
             busy = set(self._sending)
             try:
                 due = await self._store.due_deliveries(self._clock.now(), _BATCH + len(busy))
@@ -82,7 +82,7 @@ class Outbox:
                 if delivery.id not in busy:
                     self._sending[delivery.id] = asyncio.create_task(self._send(delivery))
             try:
-                async with asyncio.timeout(_IDLE_SECONDS):  # `wait_for` may swallow the end
+                async with asyncio.timeout(_IDLE_SECONDS):  # `wait_for` may swallow a cancellation
                     await self._news.wait()
             except TimeoutError:
                 continue
@@ -110,7 +110,7 @@ class Outbox:
             await self._insist(
                 lambda: self._store.delivery_failed(delivery.id, error=reason, retry_at=None)
             )
-        except Exception as error:  # noqa: BLE001  what a channel raises delays its own replies only
+        except Exception as error:  # noqa: BLE001  an error delays only replies of its own channel
             logger.warning("a reply was not delivered", extra={"error": str(error)})
             seconds = min(_LONGEST_DELAY_SECONDS, 2.0**delivery.attempts)
             await self._postpone(delivery, str(error) or type(error).__name__, seconds)
@@ -132,7 +132,7 @@ class Outbox:
         self.nudge()
 
     async def _insist(self, write: Callable[[], Awaitable[None]]) -> None:
-        """Write down what became of a reply, however long it takes: it must not be sent twice."""
+        """Retry until the outcome of a delivery is stored, so that it is not sent twice."""
         while True:
             try:
                 await write()

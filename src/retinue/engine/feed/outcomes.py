@@ -1,4 +1,4 @@
-"""What became of an item, and waiting for it."""
+"""Outcomes of items, and waiting for them."""
 
 import asyncio
 from collections.abc import Generator, Sequence
@@ -18,17 +18,17 @@ from retinue.stores.port import Change, Store
 
 
 class Outcome(Struct, frozen=True, kw_only=True):
-    """An item with what its sender wants to know."""
+    """An item with the information its sender needs."""
 
     item: Item
     position: int  # 0 when running or final
-    reply: str  # the answering text, or in words what happened instead
-    waiting_until: datetime | None = None  # the next try of the model call
+    reply: str  # the answer, or a description of what happened instead
+    waiting_until: datetime | None = None  # the next retry of the model call
     waits: Sequence[Suspension] = ()  # what its turn waits for
 
 
 class EndedOutcome(Struct, frozen=True):
-    """An item that ended, with the record that answers it when that was committed with it."""
+    """A finished item, with the reply record if it was in the same commit."""
 
     item: Item
     reply: AnyRecord | None
@@ -38,12 +38,12 @@ Waiter = asyncio.Future[EndedOutcome | None]
 
 
 class Outcomes:
-    """Tells whoever waits as soon as the store has the end of an item; holds nothing that lasts."""
+    """Notifies waiters when the store has the final fate of an item; in memory only."""
 
     def __init__(self, store: Store) -> None:
         self._store = store
         self._waiters: dict[ItemId, list[Waiter]] = {}
-        self._open: dict[ItemId, tuple[OwnerId, Item]] = {}  # admitted by this process, not ended
+        self._open: dict[ItemId, tuple[OwnerId, Item]] = {}  # admitted by this process, still open
 
     async def outcome(self, owner: OwnerId, item_id: ItemId, wait_seconds: float) -> Outcome:
         known = self._open.get(item_id) if wait_seconds else None
@@ -79,7 +79,7 @@ class Outcomes:
             timer = asyncio.get_running_loop().call_later(seconds, _give_up, waiter)
             try:
                 if item.id not in self._open:
-                    # It may have ended between reading it and listening for it.
+                    # It may have ended between reading and listening.
                     current, _ = await self._store.item(owner, item.id)
                     if is_final(current.fate):
                         return None
@@ -89,7 +89,7 @@ class Outcomes:
 
     @contextmanager
     def listening(self, item_id: ItemId) -> Generator[Waiter]:
-        """Listen for the end of an item, which may still have to be admitted."""
+        """Listen for the end of an item, which may not be admitted yet."""
         waiter: Waiter = asyncio.get_running_loop().create_future()
         waiters = self._waiters.setdefault(item_id, [])
         waiters.append(waiter)
@@ -100,9 +100,9 @@ class Outcomes:
             if not waiters:
                 self._waiters.pop(item_id, None)
             if waiter.done() and not waiter.cancelled():
-                waiter.exception()  # whoever left before does not want to know
+                waiter.exception()  # marks it as retrieved, as the caller has left
 
-    # -- what the store tells
+    # -- events from the store
 
     def admitted(self, owner: OwnerId, item: Item) -> None:
         self._open[item.id] = (owner, item)
@@ -117,7 +117,7 @@ class Outcomes:
                     waiter.set_result(EndedOutcome(item=item, reply=reply))
 
     def forgotten(self, agent_id: AgentId) -> None:
-        """The agent was deleted with its items; the command that did it has done its work."""
+        """The agent was deleted with its items; the delete command counts as answered."""
         gone = [item for _, item in self._open.values() if item.agent_id == agent_id]
         deletions = [item for item in gone if isinstance(item.body.command, DeleteCommand)]
         obeyed = min(deletions, key=lambda item: item.seq, default=None)

@@ -1,4 +1,4 @@
-"""Requests as doors show them: whole, and with nothing hidden in them."""
+"""Requests as the API returns them: complete, with hidden characters made visible."""
 
 import json
 
@@ -53,7 +53,7 @@ def _field_view(field: Field) -> FieldView:
 
 
 def shown_arguments(request: Request) -> str:
-    """All arguments, as they will be used; what would not be seen is spelled out."""
+    """All arguments as they will be used; invisible characters are escaped."""
     return visible(json.dumps(request.asked.arguments, indent=2, ensure_ascii=False))
 
 
@@ -67,23 +67,23 @@ def headline(request: Request) -> str:
         case "approval":
             return f"wants to run {one_line(asked.tool)}"
         case "question":
-            return one_line(asked.title) if asked.title else "asks you something"
+            return one_line(asked.title) if asked.title else "has a question for you"
         case "variables":
-            return f"cannot begin its subagent {one_line(asked.title or asked.tool)} without values"
+            return f"needs values to start its subagent {one_line(asked.title or asked.tool)}"
 
 
 def consequence(request: Request) -> str:
     match request.kind:
         case "permission":
-            return "If you allow this, the agent holds the permission from now on."
+            return "If you allow this, the agent has the permission from now on."
         case "approval":
             return "If you allow this, the call runs once, with exactly these arguments."
         case "question":
-            return "The agent is told what you fill in."
+            return "Your answers are sent to the agent."
         case "variables":
             return (
-                "With these values the subagent begins. They are kept encrypted, for it alone, and "
-                "are not shown again; no agent reads the secret ones."
+                "With these values the subagent starts. They are stored encrypted, for it alone, "
+                "and are not shown again; agents never see secret values."
             )
 
 

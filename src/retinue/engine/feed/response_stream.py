@@ -1,4 +1,4 @@
-"""Shows a response while it is being streamed, and knows how far it came."""
+"""Shows a response while it is being streamed."""
 
 import asyncio
 from collections.abc import Sequence
@@ -12,14 +12,14 @@ from retinue.models.port import CallDelta, Completed, ModelEvent, TextDelta, Thi
 from retinue.records import Part, TextPart, ThinkingPart
 from retinue.text import clean_text
 
-_GAP_SECONDS = 0.05  # between what watchers are told of one response: twenty times a second
+_GAP_SECONDS = 0.05  # between two updates to watchers of one response
 
-_Told = tuple[Literal["text", "thinking", "call"], str, list[str]]
-"""What a part is, the name of a call, and the pieces of its text."""
+_StreamedPart = tuple[Literal["text", "thinking", "call"], str, list[str]]
+"""The kind of a part, the name of a call, and the pieces of its text."""
 
 
 class ResponseStream:
-    """Tells watchers about one model call, and latecomers what they missed of it."""
+    """Streams one model call to watchers, and what they missed to those who join late."""
 
     def __init__(self, feed: Feed, live: LiveAgent, model: str, *, is_dual: bool) -> None:
         self._feed = feed
@@ -29,7 +29,7 @@ class ResponseStream:
         self._is_announced = False  # watchers know that the step started
         self._step_id = ""
         self._seen: list[ModelEvent] = []
-        self._held: list[ModelEvent] = []  # what watchers have not been told yet
+        self._held: list[ModelEvent] = []  # not sent to watchers yet
         self._pause: asyncio.TimerHandle | None = None
         self.agent_id: AgentId = live.id
         self.owner: OwnerId = live.owner
@@ -44,32 +44,34 @@ class ResponseStream:
         if is_heard:
             self._held.append(event)
             if self._pause is None:
-                self._tell_held()
+                self._send_held()
 
     def catch_up(self) -> None:
-        """Tell watchers what was held back for the next moment."""
+        """Send held-back output to watchers."""
         if self._held:
             held, self._held = self._held, []
-            parts = [self._event(part, told) for part, told in _together(held).items()]
+            parts = [self._event(part, streamed) for part, streamed in _joined(held).items()]
             if self._is_announced:
-                self._tell(*parts)
+                self._send(*parts)
             else:
                 self._is_announced = True
-                self._tell(self._started(), *parts)
+                self._send(self._started(), *parts)
 
     def so_far(self) -> Sequence[LiveEvent]:
-        """The step and one delta for each part, with all of its text."""
-        parts = [self._event(part, told) for part, told in sorted(_together(self._seen).items())]
+        """The step, and one delta per part with its complete text."""
+        parts = [
+            self._event(part, streamed) for part, streamed in sorted(_joined(self._seen).items())
+        ]
         return [self._started(), *parts]
 
     def said(self) -> list[Part]:
-        """Give what was said so far, or nothing while it is less than some text.
+        """The response so far, or an empty list until it contains text.
 
-        A call is no part of it: until the response is whole, nobody can tell that the call is.
+        Calls are left out: a call may be incomplete until the response is.
         """
         whole = [
             (kind, clean_text("".join(texts)))
-            for _, (kind, _, texts) in sorted(_together(self._seen).items())
+            for _, (kind, _, texts) in sorted(_joined(self._seen).items())
             if kind != "call"
         ]
         if not any(kind == "text" and text.strip() for kind, text in whole):
@@ -81,21 +83,21 @@ class ResponseStream:
         ]
 
     def end(self) -> None:
-        """What was shown is a record now, or is about to be."""
+        """The response is a record now, or is about to be."""
         if self._pause is not None:
             self._pause.cancel()
         if self._is_shown:
             self._feed.streams_no_more(self.agent_id)
 
     def discard(self) -> None:
-        """What was shown will not become a record."""
+        """The response will not become a record."""
         if self._is_shown:
             self._feed.streams_no_more(self.agent_id)
-            self._tell(StepEvent(agent_id=self.agent_id, step=self._step, state="discarded"))
+            self._send(StepEvent(agent_id=self.agent_id, step=self._step, state="discarded"))
 
     @property
     def _step(self) -> str:
-        """The step's id, made when somebody is told of it."""
+        """The step's id, created on first use."""
         if not self._step_id:
             self._step_id = new_id("s")
         return self._step_id
@@ -109,15 +111,15 @@ class ResponseStream:
             side=self._side,
         )
 
-    def _tell_held(self) -> None:
-        """Tell what is held now, and what comes within the next moment together after it."""
+    def _send_held(self) -> None:
+        """Send what is held back, and start collecting the output of the next interval."""
         self._pause = None
         if self._held:
             self.catch_up()
-            self._pause = asyncio.get_running_loop().call_later(_GAP_SECONDS, self._tell_held)
+            self._pause = asyncio.get_running_loop().call_later(_GAP_SECONDS, self._send_held)
 
-    def _event(self, part: int, told: _Told) -> DeltaEvent:
-        kind, name, texts = told
+    def _event(self, part: int, streamed: _StreamedPart) -> DeltaEvent:
+        kind, name, texts = streamed
         return DeltaEvent(
             agent_id=self.agent_id,
             step=self._step,
@@ -127,13 +129,13 @@ class ResponseStream:
             name=name,
         )
 
-    def _tell(self, *events: StepEvent | DeltaEvent) -> None:
+    def _send(self, *events: StepEvent | DeltaEvent) -> None:
         self._feed.live(self.owner, self.agent_id, *events)
 
 
-def _together(events: Sequence[ModelEvent]) -> dict[int, _Told]:
-    """The parts that these make; worked out for whoever asks, since mostly nobody does."""
-    parts: dict[int, _Told] = {}
+def _joined(events: Sequence[ModelEvent]) -> dict[int, _StreamedPart]:
+    """The parts of these events; computed on demand, as there are rarely watchers."""
+    parts: dict[int, _StreamedPart] = {}
     for event in events:
         match event:
             case TextDelta():

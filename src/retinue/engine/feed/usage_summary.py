@@ -1,4 +1,4 @@
-"""What models were asked and what that cost, as doors show it."""
+"""Usage and cost of models, as the API returns them."""
 
 import asyncio
 from collections.abc import Iterable, Sequence
@@ -20,7 +20,7 @@ MOST_LINES = 500
 
 
 class UsageSummaries:
-    """Puts sums, prices and names together."""
+    """Combines usage sums, prices and names."""
 
     def __init__(self, store: Store, settings: Settings, catalog: Catalog) -> None:
         self._store = store
@@ -82,13 +82,13 @@ class UsageSummaries:
         try:
             agent = await self._store.agent(owner, AgentId(agent_id))
         except NotFoundError:
-            return ""  # deleted; what it spent stays
+            return ""  # deleted; its usage is kept
         name = agent.state.name or getattr(agent.descriptor, "name", "") or agent.state.title
         return name or agent.definition
 
 
 def cost_of(price: PriceSettings, tokens: TokenStats) -> float:
-    """What tokens cost; cached ones as much as others where the price does not say."""
+    """The cost of tokens; cached tokens cost the same unless the price says otherwise."""
     read = price.input if price.cache_read is None else price.cache_read
     write = price.input if price.cache_write is None else price.cache_write
     millionths = (

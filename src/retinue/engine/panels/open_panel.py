@@ -1,8 +1,8 @@
-"""Asks a person's window to open something, and waits a little for what the window says.
+"""Asks a user's browser window to open something, and waits briefly for its answer.
 
-A request has an id that comes from the call's key. Its window is asked again when it comes back
-without having answered, also after this process died and the call is made again; since a window
-follows an id once, nothing is lost and nothing opens twice.
+The id of a request is derived from the call's key. A window that reconnects without having answered
+is asked again, even after a restart of this process and a repeat of the call. A window follows each
+id only once, so nothing is lost and nothing opens twice.
 """
 
 import asyncio
@@ -23,10 +23,10 @@ from retinue.plugins.port import OperationContext
 from retinue.stores.port import Store
 
 PATIENCE_SECONDS = 10.0
-"""How long a call waits for its window."""
-_LIFE_SECONDS = 60.0  # after that nobody expects to see it any more
-_GAP_SECONDS = 1.0  # between two tries over one connection
-_MOST = 200  # requests that are kept in mind
+"""The time a call waits for its window."""
+_LIFE_SECONDS = 60.0  # a window that connects later is not asked any more
+_GAP_SECONDS = 1.0  # between two attempts over one connection
+_MOST = 200  # requests kept in memory
 
 
 @dataclass(slots=True, kw_only=True)
@@ -35,13 +35,13 @@ class _Request:
     event: ShowEvent
     until: float
     again_at: float
-    holder: object | None = None  # the connection over which it was asked last
+    holder: object | None = None  # the connection of the last attempt
     how: Literal["opened", "offered"] | None = None
     answered: asyncio.Event = field(default_factory=asyncio.Event)
 
 
 class WindowOpener:
-    """Implements `Opener` over the windows of this process."""
+    """Implements `Opener` with the windows connected to this process."""
 
     def __init__(
         self, windows: Windows, store: Store, *, patience_seconds: float = PATIENCE_SECONDS
@@ -92,7 +92,7 @@ class WindowOpener:
     def _heard(
         self, owner: OwnerId, window_id: str, inventory: Inventory, holder: object | None
     ) -> None:
-        """A window told what it shows: which requests it followed, and which it missed."""
+        """Settle the requests that a window has followed, and repeat those it missed."""
         self._came.set()
         self._came = asyncio.Event()
         now = self._windows.clock.monotonic()
@@ -110,7 +110,7 @@ class WindowOpener:
     # -- which window
 
     async def _awaited(self, ctx: OperationContext, request: ShowRequest) -> str:
-        """Choose a window; right after a crash, wait for those that were open to come back."""
+        """Choose a window; after a restart, wait for open windows to reconnect."""
         family = await self._family(ctx.owner, ctx.agent_id)
         while True:
             came = self._came
@@ -126,7 +126,7 @@ class WindowOpener:
                 pass
 
     async def _family(self, owner: OwnerId, agent_id: AgentId | None) -> Sequence[AgentId]:
-        """Whoever may talk to the person about this: the agent, and those it works for."""
+        """The agents that may talk to the user about this: the agent and its ancestors."""
         if agent_id is None:
             return ()
         agent = await self._store.agent(owner, agent_id)
@@ -134,14 +134,14 @@ class WindowOpener:
 
 
 def _chosen(known: Mapping[str, Inventory], request: ShowRequest, family: Sequence[AgentId]) -> str:
-    """The window that is named, else the one with the conversation, else the last used one."""
+    """The named window, else the one with the conversation, else the most recently used."""
     if not known:
         raise NotFoundError(HEADLESS)
     if request.window_id is not None:
         if request.window_id not in known:
             there = ", ".join(map(name_line, known))
             named = name_line(request.window_id)
-            raise NotFoundError(f"window_not_found: there is no window {named}; open are {there}")
+            raise NotFoundError(f"window_not_found: there is no window {named}; open: {there}")
         known = {request.window_id: known[request.window_id]}
     if request.panel_id is not None:
         known = _with_panel(known, request.panel_id)
@@ -154,16 +154,16 @@ def _with_panel(known: Mapping[str, Inventory], panel_id: str) -> Mapping[str, I
     if not named:
         raise NotFoundError(
             f"panel_not_found: there is no panel {name_line(panel_id)};"
-            " leave panel_id out, and the window opens it in the panel that it has for that"
+            " omit panel_id to let the window choose the panel"
         )
     fitting = {key: known[key] for key, panel in named.items() if panel.panel_type == ARTIFACTS}
     if not fitting:
-        raise UsageError(f"the panel {name_line(panel_id)} shows no lists, notes or views")
+        raise UsageError(f"the panel {name_line(panel_id)} cannot show lists, notes or views")
     return fitting
 
 
 def _talking(known: Mapping[str, Inventory], family: Sequence[AgentId]) -> str | None:
-    """The window that shows the conversation with the agent, or with one that it works for."""
+    """The window that shows the conversation with the agent or one of its ancestors."""
     for agent_id in family:
         for window_id, inventory in known.items():
             if any(_agent_of(panel.binding) == agent_id for panel in inventory.panels):

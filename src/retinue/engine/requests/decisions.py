@@ -1,4 +1,4 @@
-"""Questions to the owner: decided once, expired in time, and answered to the agent that asked."""
+"""Decides requests to the owner, expires them, and answers the agent that asked."""
 
 import asyncio
 import json
@@ -32,21 +32,21 @@ _OUTCOMES: Mapping[Decided, str] = {
     "allowed": "The owner allowed",
     "denied": "The owner denied",
     "answered": "The owner answered",
-    "expired": "Nobody decided in time",
+    "expired": "There was no decision in time on",
 }
 _RETRY_SECONDS = 1.0
 
 
 class Requests:
-    """All requests of one process; the store holds them, this decides and expires them."""
+    """Decides and expires the requests in the store."""
 
     def __init__(self, store: Store, clock: Clock) -> None:
         self._store = store
         self._clock = clock
         self._trouble = RepeatedLog(
             logger,
-            "requests expire later",
-            over="requests expire in time again",
+            "requests expire late",
+            over="requests expire on time again",
             monotonic=clock.monotonic,
         )
         self._news = asyncio.Event()
@@ -61,7 +61,7 @@ class Requests:
             await asyncio.gather(self._task, return_exceptions=True)
 
     def look_again(self) -> None:
-        """Find out again when the next request expires."""
+        """Check again when the next request expires."""
         self._news.set()
 
     async def decide(
@@ -77,10 +77,10 @@ class Requests:
         """Decide a request of this owner, once. Raises what `RequestStore.settle` raises."""
         request = await self._store.requests.get(owner, request_id)
         if values and (request.kind != "question" or verdict == "deny"):
-            raise UsageError("values: only a question that is answered takes values")
+            raise UsageError("values: only the answer to a question has values")
         if request.kind == "variables" and verdict == "allow":
             endpoint = endpoint_of(request.agent_id, request.id)
-            raise UsageError(f"the subagent begins when its values are posted to {endpoint}")
+            raise UsageError(f"the subagent starts when its values are posted to {endpoint}")
         filled: dict[str, Any] = {}
         status: Decided = "allowed" if verdict == "allow" else "denied"
         if request.kind == "question" and verdict == "allow":
@@ -110,7 +110,7 @@ class Requests:
         return settled
 
     async def _notice(self, request: Request, status: Decided, note: str) -> Notice | None:
-        """A silent word to the owner's last chat, which was told what a background agent asked."""
+        """A silent notice to the owner's latest chat about a background agent's request."""
         if not request.asked.is_background:
             return None
         chat = await fetch(self._store, request.owner, "most-recent-foreground")
@@ -145,13 +145,13 @@ class Requests:
                     task.cancel()
 
     async def _expire_due(self) -> float | None:
-        """Expire what is due; gives the seconds until the next is, if there is any."""
+        """Expire due requests; returns the seconds until the next one, if any."""
         while due := await self._store.requests.due(self._clock.now(), _BATCH):
             for request in due:
                 try:
                     await self._settle(request, "expired", "", "", {})
                 except (ConflictError, NotFoundError):
-                    continue  # somebody was faster
+                    continue  # settled meanwhile
         earliest = await self._store.requests.earliest()
         if earliest is None:
             return None
@@ -159,13 +159,13 @@ class Requests:
 
 
 def answer_to(request: Request, status: Decided, note: str, values: Mapping[str, Any]) -> ItemBody:
-    """The call's result, and the words for an agent whose call waits no longer."""
-    result, told = _TEXTS[request.kind](request, status, values)
+    """The result of the call, and a message for an agent whose call no longer waits."""
+    result, message = _TEXTS[request.kind](request, status, values)
     if note:
-        result, told = f"{result} They said: {note}", f"{told} They said: {note}"
+        result, message = f"{result} They said: {note}", f"{message} They said: {note}"
     is_granted = status == "allowed"
     return ItemBody(
-        text=told,
+        text=message,
         sender=Sender(type="engine"),
         answer=Answer(
             call=request.call,
@@ -182,7 +182,7 @@ def answer_to(request: Request, status: Decided, note: str, values: Mapping[str,
 
 
 _STATUS: Mapping[str, Literal["refused", "error"]] = {"denied": "refused", "expired": "error"}
-_EXPIRED = "Expired: nobody decided in time. It was not denied; ask again if it still matters."
+_EXPIRED = "Expired: there was no decision in time. It was not denied; ask again if needed."
 
 
 def _permission(request: Request, status: Decided, values: Mapping[str, Any]) -> tuple[str, str]:
@@ -191,7 +191,7 @@ def _permission(request: Request, status: Decided, values: Mapping[str, Any]) ->
     about = f"About your request for {tag}:"
     match status:
         case "allowed":
-            return f"Granted: you hold {tag} from now on.", f"{about} it was granted; you hold it."
+            return f"Granted: you now have {tag}.", f"{about} it was granted; you now have it."
         case "denied":
             return f"Denied by the owner: {tag}.", f"{about} it was denied by the owner."
         case _:
@@ -205,7 +205,7 @@ def _approval(request: Request, status: Decided, values: Mapping[str, Any]) -> t
     about = f"About the call of {asked.tool} that waited for approval (arguments: {arguments}):"
     match status:
         case "allowed":
-            again = "call it again with exactly these arguments and it runs, once"
+            again = "call it again with exactly these arguments to run it once"
             return "Approved.", f"{about} it was approved and has not run; {again}."
         case "denied":
             return f"Denied by the owner: {asked.tool} was not run.", f"{about} it was denied."
@@ -232,8 +232,8 @@ def _variables(request: Request, status: Decided, values: Mapping[str, Any]) -> 
         case "expired":
             return _EXPIRED, f"{about} {_EXPIRED}"
         case _:
-            told = "the owner does not give them, and it was not begun."
-            return told, f"{about} {told}"
+            outcome = "the owner did not provide them, and it was not started."
+            return outcome, f"{about} {outcome}"
 
 
 _TEXTS = {

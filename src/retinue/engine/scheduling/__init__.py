@@ -1,1 +1,1 @@
-"""What happens by itself: schedules, the heartbeat, and what they watch."""
+"""Schedules, the heartbeat and watches."""

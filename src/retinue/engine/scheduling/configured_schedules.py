@@ -1,4 +1,4 @@
-"""Schedules from the settings: added, changed and removed as the file says."""
+"""Keeps schedules in sync with the entries in the settings."""
 
 import logging
 from datetime import datetime
@@ -17,13 +17,13 @@ from retinue.settings.tables import CronSettings, slug_of
 logger = logging.getLogger(__name__)
 
 _TAKEN = (
-    "retinue.toml: cron %r is not taken over: a schedule of this id, %r, was made elsewhere; "
+    "retinue.toml: cron %r is ignored: a schedule with this id, %r, was created elsewhere; "
     "give the entry another id, or delete that schedule"
 )
 
 
 async def reconcile(schedules: Schedules, clock: Clock) -> None:
-    """Bring the store to what the settings say; what did not change keeps its time and history."""
+    """Apply the settings to the store; unchanged schedules keep their time and history."""
     now = clock.now()
     wanted = await _wanted(schedules, now)
     store = schedules.store
@@ -56,7 +56,7 @@ async def _wanted(schedules: Schedules, now: datetime) -> dict[ScheduleId, Sched
         try:
             await schedules.posting.check_definition(schedule.definition)
         except RetinueError as error:
-            # Its file may be repaired before the time comes; if not, that run tells the owner.
+            # The file may be repaired before the schedule is due; if not, the run reports it.
             logger.warning("retinue.toml: cron[%d].definition: %s", index, error.message)
         found[schedule.id] = schedule
     return found
@@ -81,5 +81,5 @@ def _schedule(entry: CronSettings, timezone: str, now: datetime) -> Schedule:
 
 
 def _merged(before: Schedule, new: Schedule) -> Schedule:
-    """What the file says; a pause that was set elsewhere is left alone."""
+    """The schedule from the file; a pause that was set elsewhere is kept."""
     return replace(new, is_paused=before.is_paused or new.is_paused, created_at=before.created_at)

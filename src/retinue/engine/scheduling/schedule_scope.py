@@ -1,4 +1,4 @@
-"""What an agent may do with schedules: no more than it may do by itself."""
+"""Limits the use of schedules by agents to what they may do themselves."""
 
 from collections.abc import Collection
 
@@ -15,41 +15,41 @@ _LIST_TOOL = "lists_items_list"
 
 
 def check_watch(ctx: ToolContext, watch: Watch | None) -> None:
-    """Refuse a watch that does, unattended, what the agent may not do or must ask about."""
+    """Refuse a watch whose unattended check the agent may not do, or not without approval."""
     if watch is None:
         return
     config = call_of(ctx).config
     refusal = why_refused(watch, config.tools, config.definition)
     if refusal is not None:
         raise RefusedError(
-            f"watch: {refusal}; your definition decides that, and only the operator can make "
-            "such a schedule"
+            f"watch: {refusal}; this depends on your definition, and only the operator can "
+            "create such a schedule"
         )
 
 
 def why_refused(watch: Watch, tools: Collection[str], definition: Definition) -> str | None:
-    """Say why agents of a definition may not watch this; None when they may."""
+    """The reason agents of a definition may not use this watch, or None."""
     name = _tool_of(watch)
     if name is None:
         return None
     if name not in tools:
         return f"it needs the tool {name!r}, which agents of {definition.name!r} do not have"
     if definition.needs_approval(name):
-        return f"each call of {name!r} needs an approval, and a watch looks without asking"
+        return f"each call of {name!r} needs an approval, and a watch runs unattended"
     return None
 
 
 def check_own(ctx: ToolContext, schedule: Schedule) -> None:
-    """Refuse to touch what the agent did not make, and what neither runs in nor reports to it."""
+    """Refuse schedules that the agent did not create and that neither run in nor report to it."""
     if ctx.agent_id not in (schedule.made_by, schedule.target, schedule.report_to):
         raise RefusedError(
-            f"the schedule {schedule.id!r} ({schedule.title}) is not yours: you can change, run "
-            "and delete only those that you made, or that run in or report to this conversation"
+            f"the schedule {schedule.id!r} ({schedule.title}) is not yours: you can only change, "
+            "run and delete schedules that you created, or that run in or report to this chat"
         )
 
 
 def _tool_of(watch: Watch) -> str | None:
-    """The tool that does the same as this watch; files are the agent's own."""
+    """The tool equivalent to this watch; none for files, which are the agent's own."""
     if watch.command is not None:
         return _COMMAND_TOOL
     if watch.list is not None:

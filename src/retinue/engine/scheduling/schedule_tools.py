@@ -1,4 +1,4 @@
-"""The tools with which agents make, change and run schedules."""
+"""Tools with which agents create, change and run schedules."""
 
 from collections.abc import Sequence
 from typing import Annotated, Any, Literal, TypedDict
@@ -30,7 +30,7 @@ _SHOWN = "%a %Y-%m-%d %H:%M"
 
 
 class WatchArgument(TypedDict, total=False):
-    """One of these, as the tools' schema shows it."""
+    """Exactly one of these."""
 
     file: Annotated[str, "a path in the project or among your own files"]
     command: Annotated[str, "a shell command whose output is compared"]
@@ -50,7 +50,7 @@ def schedule_tools(schedules: Schedules) -> Sequence[FunctionTool[..., Any]]:
 
 def _create_tool(schedules: Schedules) -> FunctionTool[..., Any]:
     @tool(effect="keyed", capabilities=["schedules.write"])
-    async def schedule_create(  # noqa: PLR0913  what a model may say about a schedule
+    async def schedule_create(  # noqa: PLR0913  all options of a schedule
         ctx: ToolContext,
         prompt: str,
         title: str = "",
@@ -60,19 +60,19 @@ def _create_tool(schedules: Schedules) -> FunctionTool[..., Any]:
         catch_up: CatchUp = "skip",
         watch: WatchArgument | None = None,
     ) -> str:
-        """Let something happen later: once, with `at`, or again and again, with `cron`.
+        """Schedule a task: once with `at`, or repeatedly with `cron`.
 
-        What happens once comes back to this conversation as a message. What repeats is done by an
+        A one-time task arrives in this conversation as a message. A repeating task is done by an
         agent of its own, whose final text is reported here.
 
         Args:
-            prompt: What is to be done or said when the time comes, complete in itself.
-            title: A few words that name it.
+            prompt: The complete instructions for that time.
+            title: A short title.
             cron: Minute, hour, day, month, weekday, such as "0 8 * * MON-FRI".
             at: A time such as "18:30", "tomorrow 9:00", "in 20 minutes" or "2026-11-20T09:00".
-            timezone: An IANA time zone, such as Europe/Berlin; the owner's if left out.
-            catch_up: With "once", a time that passed while the server was down is made up for.
-            watch: With cron, wake only when this has changed: {"file": path}, {"command": line},
+            timezone: An IANA time zone, such as Europe/Berlin; defaults to the owner's.
+            catch_up: With "once", a run that was missed while the server was down is made up.
+            watch: With cron, run only when this has changed: {"file": path}, {"command": line},
                 {"url": address} or {"list": name}.
         """
         seen = _watch(watch)
@@ -103,7 +103,7 @@ def _create_tool(schedules: Schedules) -> FunctionTool[..., Any]:
 def _list_tool(schedules: Schedules) -> FunctionTool[..., Any]:
     @tool(effect="pure", capabilities=["schedules.read"])
     async def schedule_list(ctx: ToolContext) -> str:
-        """List the schedules and reminders: id, title, when, next and last run."""
+        """List the schedules and reminders: id, title, times, next and last run."""
         lines = [_line(stored) for stored in await schedules.all(ctx.owner)]
         return "\n".join(lines) or "There are no schedules."
 
@@ -112,7 +112,7 @@ def _list_tool(schedules: Schedules) -> FunctionTool[..., Any]:
 
 def _update_tool(schedules: Schedules) -> FunctionTool[..., Any]:
     @tool(effect="keyed", capabilities=["schedules.write"])
-    async def schedule_update(  # noqa: PLR0913  what a model may change about a schedule
+    async def schedule_update(  # noqa: PLR0913  all options of a schedule
         ctx: ToolContext,
         id: str,
         action: Literal["change", "pause", "resume"] = "change",
@@ -122,15 +122,15 @@ def _update_tool(schedules: Schedules) -> FunctionTool[..., Any]:
         at: str | None = None,
         timezone: str | None = None,
     ) -> str:
-        """Pause, resume or change a schedule of yours; what is left out stays as it is.
+        """Pause, resume or change one of your schedules; omitted fields are unchanged.
 
         Args:
             id: The schedule's id, from schedule_list.
-            action: "pause", "resume", or "change" together with what is to be changed.
+            action: "pause", "resume", or "change" together with the new values.
             title: A new title.
-            prompt: What is to be done from now on.
+            prompt: New instructions.
             cron: New times, such as "0 8 * * MON-FRI".
-            at: A new time, for something that happens once.
+            at: A new time for a one-time task.
             timezone: A new time zone.
         """
         changes = ScheduleChanges(
@@ -150,14 +150,14 @@ def _update_tool(schedules: Schedules) -> FunctionTool[..., Any]:
 def _delete_tool(schedules: Schedules) -> FunctionTool[..., Any]:
     @tool(effect="keyed", capabilities=["schedules.write"])
     async def schedule_delete(ctx: ToolContext, id: str) -> str:
-        """Delete a schedule or a reminder of yours; it will not happen any more.
+        """Delete one of your schedules or reminders.
 
         Args:
             id: The schedule's id, from schedule_list.
         """
         known = {stored.schedule.id: stored for stored in await schedules.all(ctx.owner)}
         if id not in known:
-            return f"There is no schedule {id!r}; nothing is left to delete."
+            return f"There is no schedule {id!r}; nothing to delete."
         check_own(ctx, known[ScheduleId(id)].schedule)
         await schedules.delete(ctx.owner, ScheduleId(id))
         return f"Deleted: {known[ScheduleId(id)].schedule.title}"
@@ -168,7 +168,7 @@ def _delete_tool(schedules: Schedules) -> FunctionTool[..., Any]:
 def _run_tool(schedules: Schedules) -> FunctionTool[..., Any]:
     @tool(effect="keyed", capabilities=["schedules.write"])
     async def schedule_run(ctx: ToolContext, id: str) -> str:
-        """Run a schedule of yours now, beside its own times.
+        """Run one of your schedules now, in addition to its regular times.
 
         Args:
             id: The schedule's id, from schedule_list.

@@ -1,4 +1,4 @@
-"""Looking at what is watched, without a model: only a difference wakes anybody."""
+"""Checks watches without a model; only a change wakes an agent."""
 
 import asyncio
 from dataclasses import dataclass
@@ -15,27 +15,27 @@ _AT_ONCE = 4
 
 
 class Probe(Protocol):
-    """Looks at the world outside; the tools' layer implements it."""
+    """Reads the watched source; implemented by the tools."""
 
     async def look(self, watch: Watch, *, owner: OwnerId, agent_id: AgentId | None) -> str:
-        """Give what is there now, as text. Raises a `RetinueError` that says what is wrong.
+        """The current content, as text. Raises a `RetinueError` with the reason.
 
-        `agent_id` is the agent that asked for it, whose files and grants count; None: the owner.
+        `agent_id` is the agent whose files and grants apply; None is the owner.
         """
         ...
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Looked:
-    """What a look found, and what to remember of it."""
+    """The result of a check, and the mark to store."""
 
     mark: Mark
-    difference: str = ""  # empty: nothing to wake anybody for
+    difference: str = ""  # empty = no change
     problem: str = ""
 
 
 class Watching:
-    """Looks, a few at a time, and compares with the last time."""
+    """Runs a few checks at a time and compares with the previous content."""
 
     def __init__(self, probe: Probe) -> None:
         self._probe = probe
@@ -44,7 +44,7 @@ class Watching:
     async def first_look(
         self, watch: Watch, *, owner: OwnerId, agent_id: AgentId | None, now: datetime
     ) -> Mark:
-        """Make the mark of a new watch; what cannot be seen now is an error for whoever asks."""
+        """Create the mark of a new watch. Raises `UsageError` if the source cannot be read."""
         try:
             text = await self._probe.look(watch, owner=owner, agent_id=agent_id)
         except RetinueError as error:

@@ -1,1 +1,1 @@
-"""Skills: what agents are offered, how they read them, and how their command lines call back."""
+"""Skills: which ones agents are offered, how they read them, and calls from command lines."""

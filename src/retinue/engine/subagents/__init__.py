@@ -1,1 +1,1 @@
-"""Subagents: agents with two sides that a prompt calls as tools, and what passes between them."""
+"""Subagents: two-sided agents that a prompt calls as tools."""

@@ -1,4 +1,4 @@
-"""Making a subagent, and writing to one: what is asked of the call that does it."""
+"""Creates subagents and sends them messages."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -30,19 +30,19 @@ _LONGEST_NAME = 120
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ChildRequest:
-    """A child as a call wants it."""
+    """A request to create a child."""
 
     config: SubagentConfig
     target: Definition
-    side: SideName  # whose prompt the entry is in
+    side: SideName  # the side whose prompt lists the entry
     message: str
     name: str = ""
     attachments: Sequence[str] = ()
     arguments: Mapping[str, Any] = field(default_factory=dict[str, Any])
     env: Mapping[str, str] = field(default_factory=dict[str, str], repr=False)
-    """its own variables, sealed for it"""
+    """its own variables, encrypted for it"""
     is_late: bool = False
-    """the call that asked for it does not wait any more"""
+    """whether the call that requested it no longer waits"""
 
     @property
     def receives(self) -> SideName:
@@ -53,7 +53,7 @@ class ChildRequest:
 async def start_child(
     services: CollaborationServices, call: CallContext, wish: ChildRequest
 ) -> ToolOutput | Pending:
-    """Make the child with its first message; all of it is committed with the call's result."""
+    """Create the child with its first message; both are committed with the call's result."""
     config, target = wish.config, wish.target
     refuse_endless(call, services.limits)
     refuse_more(call, config)
@@ -63,7 +63,7 @@ async def start_child(
     named = _name(wish.name) or target.display_name
     files = await handed_over(services, call, wish.attachments, child)
     new = _new_child(call, wish, child, named)
-    _tell_arguments(call, new)
+    _send_arguments(call, new)
     entry = ChildEntry(
         reference=child,
         name=config.name,
@@ -96,7 +96,7 @@ async def write_to_child(
     message: str,
     paths: Sequence[str],
 ) -> ToolOutput | Pending:
-    """Another message for a child that is kept; it opens a run, or joins the one that goes on."""
+    """Send a message to a resumable child; it starts a run or joins the current one."""
     refuse_endless(call, services.limits)
     text = checked_text(message, (), services.limits.message_characters)
     files = await handed_over(services, call, paths, entry.reference)
@@ -111,22 +111,22 @@ async def write_to_child(
 
 
 def refuse_more(call: CallContext, config: SubagentConfig) -> None:
-    """Keep to the cap of an entry, and say what can be done instead."""
+    """Enforce the instance limit of an entry."""
     most = config.resumable.max_instances if config.resumable is not None else None
     if most is None:
         return
     live = [e.reference for e in call.state.children if e.is_addressable and e.name == config.name]
     if len(live) >= most:
         raise RefusedError(
-            f"{config.name!r} has as many instances as it may (maxInstances {most}): write with "
-            f"subagent_message to one that there is: {', '.join(live)}"
+            f"{config.name!r} has reached its limit of instances (maxInstances {most}): use "
+            f"subagent_message to write to an existing one: {', '.join(live)}"
         )
 
 
 async def handed_over(
     services: CollaborationServices, call: CallContext, paths: Sequence[str], to: AgentId
 ) -> list[FileReference]:
-    """The copies of the files in the child's own tree; if one cannot be copied, none is."""
+    """Copy files to the child's tree; if one cannot be copied, nothing is sent."""
     problems: list[str] = []
     for path in paths:
         try:
@@ -159,8 +159,8 @@ def _new_child(call: CallContext, wish: ChildRequest, child: AgentId, named: str
     return structs.replace(new, state=state)
 
 
-def _tell_arguments(call: CallContext, new: NewAgent) -> None:
-    """A record that the child's models see, and that wakes nobody."""
+def _send_arguments(call: CallContext, new: NewAgent) -> None:
+    """Send the arguments as a silent message that the child's models see."""
     if not new.state.arguments:
         return
     text = f"You were started with these arguments:\n{pretty(new.state.arguments)}"
@@ -180,7 +180,7 @@ def _send(
     *,
     waits: bool,
 ) -> Pending | None:
-    """Post the message; a blocking child's outcome is the result of the call."""
+    """Post the message; the outcome of a blocking child is the result of the call."""
     reply_to = None
     trail = call.trail
     if waits:
@@ -204,7 +204,7 @@ def _send(
 
 def _what_follows(entry: ChildEntry) -> str:
     if entry.parent_communication == "explicit":
-        return "It will write to you if it has something to tell."
+        return "It will write to you if it has something to report."
     return "Its result will arrive as a message."
 
 

@@ -1,8 +1,8 @@
-"""Files that go from one agent's tree to another's, under new names of their own.
+"""Copies files from one agent's tree to another's, under new names.
 
-A copy is made before the commit of the message that names it: a crash in between leaves a file that
-nobody knows of, never a message without its file. The same cause gives the same names, so that a
-second try leaves nothing behind either.
+A copy is made before the commit of the message that refers to it: a crash in between leaves an
+unused file, never a message without its file. The same cause gives the same names, so a retry
+leaves no extra files.
 """
 
 import hashlib
@@ -20,7 +20,7 @@ _LONGEST_STEM = 64
 
 
 class Copied:
-    """What arrived, and in words what did not."""
+    """The copied files, and the errors of those that could not be copied."""
 
     def __init__(self) -> None:
         self.files: list[FileReference] = []
@@ -30,7 +30,7 @@ class Copied:
 async def copy_files(
     trees: FileTrees, paths: Sequence[str], *, source: AgentId, to: AgentId, cause: str
 ) -> Copied:
-    """Copy each file once; one that is missing, a link, or outside of the tree is a problem."""
+    """Copy each file once; a missing file, a link or a path outside the tree is a problem."""
     copied = Copied()
     for path in dict.fromkeys(paths):
         try:
@@ -45,7 +45,7 @@ async def copy_files(
 
 
 def local_path(path: str, cause: str) -> str:
-    """Where the copy goes: its old name, made plain, and a part that no other cause gives."""
+    """The path of the copy: the sanitized old name with a suffix unique to the cause."""
     name = PurePosixPath(path)
     stem = _ODD.sub("-", name.stem)[:_LONGEST_STEM].strip("-.") or "file"
     suffix = _ODD.sub("", name.suffix)[:16]

@@ -1,9 +1,9 @@
-"""Instances of an immediate subagent: one for each set of variables that its parent was given.
+"""Instances of an immediate subagent: one for each set of variables that its parent received.
 
-`KEY` is the first instance's, `KEY__2` the second's, and so on. Each instance is given its own,
-under the plain name, and from then on the parent has it no more. No value passes a model or a
-history on the way, unless the entry names it for that (`nameEnv`, `descriptionEnv`). An entry
-without `scopedEnv` hands over whatever is scoped in the graph of the subagent.
+`KEY` belongs to the first instance, `KEY__2` to the second, and so on. Each instance receives its
+own value under the plain name, and the parent no longer has it. Values never appear in a model
+request or a history, unless the entry says so (`nameEnv`, `descriptionEnv`). An entry without
+`scopedEnv` passes on whatever is scoped in the graph of the subagent.
 """
 
 import re
@@ -16,7 +16,7 @@ _INDEXED = re.compile(r"(.+)__([1-9][0-9]{0,3})")
 
 
 def instances(immediate: Immediate, scoped: Iterable[str], own: Iterable[str]) -> list[int]:
-    """Which instances the agent's variables are for; the first one when they are for none."""
+    """The instances that the agent's variables are for; [1] if they are for none."""
     handed = immediate.scoped_env or scoped
     wanted = {*handed, immediate.name_env, immediate.description_env}
     found = {number for name, number in map(plain, own) if name in wanted}
@@ -28,13 +28,13 @@ def indexed(name: str, number: int) -> str:
 
 
 def plain(name: str) -> tuple[str, int]:
-    """Split a name into what it is for its instance, and which instance that is."""
+    """Split a name into the plain name and the number of its instance."""
     found = _INDEXED.fullmatch(name)
     return (found[1], int(found[2])) if found is not None else (name, 1)
 
 
 def given(call: CallContext, config: SubagentConfig, scoped: Iterable[str]) -> Mapping[str, str]:
-    """The names that an immediate instance gets, each with the parent's name for it."""
+    """The variables of an immediate instance: its names, and the parent's names for them."""
     number = call.turn.boots.get(call.call_id)
     if number is None or config.immediate is None:
         return {}
@@ -44,6 +44,6 @@ def given(call: CallContext, config: SubagentConfig, scoped: Iterable[str]) -> M
 
 
 def is_for_instances(config: SubagentConfig, scoped: Iterable[str], name: str) -> bool:
-    """Whether a variable of the parent is meant for one instance alone."""
+    """Whether a variable of the parent belongs to a single instance."""
     immediate = config.immediate
     return immediate is not None and plain(name)[0] in (immediate.scoped_env or scoped)

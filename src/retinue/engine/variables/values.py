@@ -1,6 +1,6 @@
-"""Variables: who sets them, which value counts for an agent, and what must not be seen of them.
+"""Variables: their sources, which value applies to an agent, and redaction of secrets.
 
-The first of these that has a value gives it: the entry of a prompt's tool list (for calls of that
+The first of these with a value applies: the entry in a prompt's tool list (for calls of that
 tool), the agent itself, its owner's account, the installation (`[env]`), the definition's `env`,
 the prompt's.
 """
@@ -26,7 +26,7 @@ LONGEST_NAME = 100
 LARGEST_VALUE = 16_384  # bytes
 MOST_VALUES = 200  # of one agent or account
 SHORTEST_REDACTED = 6
-"""Shorter values stand in too many harmless texts to be blotted out of them."""
+"""Shorter values occur in too many harmless texts to be redacted."""
 
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _NOTHING: Mapping[str, str] = {}
@@ -50,7 +50,7 @@ class Holder(Protocol):
 
 
 class Seal(Protocol):
-    """Encrypts values for one place each, with a key that is kept apart from them."""
+    """Encrypts values, each for one place, with a key stored separately."""
 
     def encrypt(self, value: str, *, place: str, name: str) -> str: ...
 
@@ -60,7 +60,7 @@ class Seal(Protocol):
 
 
 class Environment:
-    """Values of agents, accounts and the installation; opened only when they are asked for."""
+    """Values of agents, accounts and the installation; decrypted only on use."""
 
     def __init__(
         self, *, store: VariableStore, seal: Seal, instance: Mapping[str, Secret] | None = None
@@ -72,7 +72,7 @@ class Environment:
         self._is_loaded = False
 
     async def load(self) -> None:
-        """Read what accounts hold, once; from then on it is kept in step here."""
+        """Read the values of accounts once; later changes update the copy in memory."""
         if not self._is_loaded:
             self._accounts = dict(await self._store.all())
             self._is_loaded = True
@@ -84,7 +84,7 @@ class Environment:
         prompt: Prompt,
         tools: Mapping[str, Tool] = _NO_TOOLS,
     ) -> "Variables":
-        """The variables of an agent whose side speaks by this prompt and has these tools."""
+        """The variables of an agent whose side uses this prompt and these tools."""
         return Variables(
             environment=self,
             agent_id=holder.id,
@@ -96,13 +96,13 @@ class Environment:
         )
 
     def may_hold_secrets(self, owner: OwnerId, state: AgentState) -> bool:
-        """Whether there is anything that must not be seen; False for nearly every agent."""
+        """Whether there may be anything to redact; False for nearly every agent."""
         return bool(state.env or self._instance or self._accounts.get(owner))
 
     # -- accounts
 
     def account(self, owner: OwnerId) -> Mapping[str, str]:
-        """The account's values, sealed, by name."""
+        """The account's encrypted values, by name."""
         return self._accounts.get(owner, _NOTHING)
 
     @property
@@ -117,7 +117,7 @@ class Environment:
         self._accounts[owner] = {**self.account(owner), name: sealed}
 
     async def unset_account(self, owner: OwnerId, name: str) -> bool:
-        """Forget a value; False when there was none."""
+        """Delete a value; False if there was none."""
         if name not in self.account(owner):
             return False
         await self._store.remove(owner, name)
@@ -138,7 +138,7 @@ class Environment:
     # -- agents
 
     def sealed_for(self, agent_id: AgentId, values: Mapping[str, str]) -> dict[str, str]:
-        """Seal values for one agent, to be put into its state."""
+        """Encrypt values for one agent's state."""
         for name, value in values.items():
             check_variable(name, value)
         check_room(values)
@@ -158,7 +158,7 @@ class Environment:
     def handed_down(
         self, parent: AgentId, own: Mapping[str, str], child: AgentId, *, without: frozenset[str]
     ) -> dict[str, str]:
-        """A parent's own values, sealed for a child, except what each child has to be given."""
+        """A parent's own values, encrypted for a child, except those in `without`."""
         return self.sealed_for(
             child,
             {
@@ -171,26 +171,26 @@ class Environment:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Variables:
-    """What one agent's variables are, as one of its sides sees them."""
+    """The variables of one agent, as seen by one of its sides."""
 
     environment: Environment = field(repr=False)
     agent_id: AgentId
     owner: OwnerId
-    own: Mapping[str, str] = field(repr=False)  # sealed
+    own: Mapping[str, str] = field(repr=False)  # encrypted
     definition: Definition = field(repr=False)
     prompt: Prompt = field(repr=False)
     tools: Mapping[str, Tool] = field(default_factory=dict[str, Tool], repr=False)
     call: Mapping[str, str] = field(default_factory=dict[str, str], repr=False)
 
     def during(self, tool: str) -> "Variables":
-        """The same within a call of this tool, whose entry in the prompt may have values."""
+        """The variables within a call of this tool, whose entry in the prompt may set values."""
         for entry in self.prompt.tools or ():
             if entry.name == tool and (env := getattr(entry, "env", _NOTHING)):
                 return replace(self, call=env)
         return self
 
     def get(self, name: str) -> str | None:
-        """The value that counts. Raises `UsageError` when there is one that cannot be read."""
+        """The value that applies. Raises `UsageError` if it cannot be read."""
         scope = self.scope(name)
         match scope:
             case None:
@@ -209,7 +209,7 @@ class Variables:
                 return self.prompt.env[name]
 
     def scope(self, name: str) -> Scope | None:
-        """Where the value that counts was set, without reading it."""
+        """The source of the value that applies, without reading it."""
         if name in self.call:
             return "call"
         if name in self.own:
@@ -223,7 +223,7 @@ class Variables:
         return "prompt" if name in self.prompt.env else None
 
     def on(self, gates: Iterable[str]) -> frozenset[str]:
-        """Those variables of optional entries that switch theirs on; an unreadable one does not."""
+        """The variables that switch on optional entries; unreadable ones do not."""
         return frozenset(name for name in gates if is_switched_on(self._readable(name)))
 
     def _readable(self, name: str) -> str | None:
@@ -233,7 +233,7 @@ class Variables:
             return None
 
     def check(self, variables: Iterable[Variable], needed_by: str) -> None:
-        """Raise `UsageError` that names the required ones which have no value."""
+        """Raise `UsageError` that names the required variables without a value."""
         missing = [
             one.name for one in variables if one.is_required and self.scope(one.name) is None
         ]
@@ -247,11 +247,11 @@ class Variables:
         return value
 
     def redacted(self, text: str) -> str:
-        """The text without the values of this agent's secrets."""
-        return blotted(text, self.secrets())
+        """The text with the values of this agent's secrets redacted."""
+        return redact_secrets(text, self.secrets())
 
     def secrets(self) -> Iterator[tuple[str, str]]:
-        """What must not be seen, by name."""
+        """The secrets by name."""
         declared = _types_in(self.tools.values())
         declared |= {one.name: one.type for one in declared_by(self.definition, self.prompt)}
         environment = self.environment
@@ -264,7 +264,7 @@ class Variables:
                     yield name, value
 
     def _values(self, name: str) -> Iterator[str]:
-        """Every value that the name has somewhere: a tool may know one that does not count."""
+        """Every value of the name from any source: a tool may know one that does not apply."""
         environment = self.environment
         readers = (
             lambda: environment.own_value(self.agent_id, self.own, name),
@@ -275,7 +275,7 @@ class Variables:
             try:
                 value = read()
             except RetinueError:
-                continue  # what cannot be read cannot have got into a text
+                continue  # a value that cannot be read cannot appear in a text
             if value is not None:
                 yield value
         for values in (self.call, self.definition.env, self.prompt.env):
@@ -285,11 +285,11 @@ class Variables:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AccountVariables:
-    """What an owner's variables are in one call that no agent makes."""
+    """The variables of an owner in a call that no agent makes."""
 
     environment: Environment = field(repr=False)
     owner: OwnerId
-    texts: frozenset[str] = frozenset()  # names that are no secrets
+    texts: frozenset[str] = frozenset()  # names that are not secret
     _read: dict[str, str] = field(default_factory=dict[str, str], repr=False)
 
     def get(self, name: str) -> str | None:
@@ -312,18 +312,18 @@ class AccountVariables:
             raise missing_error(missing, None, needed_by=needed_by)
 
     def secrets(self) -> Iterator[tuple[str, str]]:
-        """What this call has read; other texts of the owner may hold whatever they hold."""
+        """The secrets that this call has read; others are not redacted."""
         yield from self._read.items()
 
 
 def declared_by(definition: Definition, prompt: Prompt) -> tuple[Variable, ...]:
-    """The variables that a side declares; of two declarations the prompt's counts."""
+    """The variables that a side declares; the prompt's declaration takes precedence."""
     own = {variable.name for variable in prompt.variables}
     return (*prompt.variables, *(one for one in definition.variables if one.name not in own))
 
 
 def _types_in(tools: Iterable[Tool]) -> dict[str, str]:
-    """How tools declare their variables: one that says secret outweighs those that say text."""
+    """The types that tools declare for their variables; secret takes precedence over text."""
     types: dict[str, str] = {}
     for variable in (one for tool in tools for one in tool.variables):
         if types.get(variable.name) != "secret":
@@ -331,8 +331,8 @@ def _types_in(tools: Iterable[Tool]) -> dict[str, str]:
     return types
 
 
-def blotted(text: str, secrets: Iterable[tuple[str, str]]) -> str:
-    """Replace values by their names, the longest first: one may be a part of another."""
+def redact_secrets(text: str, secrets: Iterable[tuple[str, str]]) -> str:
+    """Replace secret values with their names, longest first, as one may contain another."""
     found = {value: name for name, value in secrets if len(value) >= SHORTEST_REDACTED}
     for value in sorted(found, key=len, reverse=True):
         if value in text:
@@ -341,7 +341,7 @@ def blotted(text: str, secrets: Iterable[tuple[str, str]]) -> str:
 
 
 def redacted_json(value: Any, redact: Callable[[str], str]) -> Any:
-    """Redact texts before they are written as JSON, which would write them in another way."""
+    """Redact texts before they are encoded as JSON, which may escape characters."""
     match value:
         case str():
             return redact(value)
@@ -355,11 +355,11 @@ def redacted_json(value: Any, redact: Callable[[str], str]) -> Any:
 
 
 def check_variable(name: str, value: str) -> None:
-    """Raise `UsageError`, which never quotes the value."""
+    """Raise `UsageError`; the message never contains the value."""
     check_name(name)
-    if "\0" in value or "\ufffd" in value:  # what doors make of odd characters
+    if "\0" in value or "\ufffd" in value:  # the API replaces invalid characters with these
         raise UsageError(
-            f"{name}: the value holds a character that is not well-formed", details={"field": name}
+            f"{name}: the value contains an invalid character", details={"field": name}
         )
     if len(value.encode(errors="surrogatepass")) > LARGEST_VALUE:
         raise UsageError(
@@ -370,18 +370,18 @@ def check_variable(name: str, value: str) -> None:
 def check_name(name: str) -> None:
     if len(name) > LONGEST_NAME or not _NAME.fullmatch(name):
         raise UsageError(
-            f"{name[:LONGEST_NAME]!r} is not a variable's name: letters, digits and '_', not a "
-            f"digit first, at most {LONGEST_NAME}"
+            f"{name[:LONGEST_NAME]!r} is not a valid variable name: use letters, digits and '_', "
+            f"no digit first, at most {LONGEST_NAME} characters"
         )
 
 
 def check_room(names: Mapping[str, str] | set[str]) -> None:
     if len(names) > MOST_VALUES:
-        raise UsageError(f"at most {MOST_VALUES} variables can be set here: unset some")
+        raise UsageError(f"the limit is {MOST_VALUES} variables: unset some first")
 
 
 def missing_error(names: list[str], agent_id: AgentId | None, *, needed_by: str) -> UsageError:
-    """Say which variables are missing and how each can be set."""
+    """The error that names missing variables and how to set them."""
     first = names[0]
     own = f"for this agent (`retinue env set {first} --agent {agent_id}`), " if agent_id else ""
     return UsageError(

@@ -165,7 +165,7 @@ WATCHES = {
         ('toolAllowlist = ["schedule_create"]', "do not have"),
         ('toolDenylist = ["shell", "web_*"]', "do not have"),
         ('capabilityDenylist = ["risky"]', "do not have"),
-        ('toolApprovals = ["shell", "web_*"]', "only the operator can make such a schedule"),
+        ('toolApprovals = ["shell", "web_*"]', "only the operator can create such a schedule"),
     ],
 )
 async def test_a_watch_may_do_only_what_the_agent_may_do_unasked(

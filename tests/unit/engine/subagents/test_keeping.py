@@ -457,7 +457,7 @@ def told(ctx):
         start, Play(says("noted")), definitions={"boss.toml": hooked, "hooks.py": code}
     )
     assert (await kit.ask(await kit.agent("boss"), "hello")).reply == "noted"
-    assert "a hook failed and is skipped" in caplog.text
+    assert "a hook failed and was skipped" in caplog.text
 
 
 async def test_hooks_see_children_that_begin_by_themselves_or_late(start: Start) -> None:

@@ -28,7 +28,7 @@ async def test_the_owner_is_asked_for_the_values_under_the_same_id(start: Start)
     told = await asked(kit, boss)
     shown = request_view(await only_request(kit, boss))
     assert (shown.id, shown.kind, shown.status) == (told["request_id"], "variables", "pending")
-    assert shown.headline == "cannot begin its subagent Ann without values"
+    assert shown.headline == "needs values to start its subagent Ann"
     assert (shown.tool, shown.reason) == ("pair", "draw a tree")
     assert [(f.name, f.type, f.required) for f in shown.fields] == [("PAIR_KEY", "secret", True)]
 
@@ -55,7 +55,7 @@ async def test_an_owner_who_declines_ends_the_request_and_the_parent_hears_of_it
         await kit.engine.variables.provide(LOCAL_OWNER, boss.id, request.id, {"PAIR_KEY": "x"})
     await record_until(kit, boss, lambda record: isinstance(record, SystemRecord))
     (notice,) = await notices(kit, boss)
-    assert "the owner does not give them" in notice.text and "Not now." in notice.text
+    assert "the owner did not provide them" in notice.text and "Not now." in notice.text
     assert (await kit.fresh(boss)).state.deferred == []
     assert await children(kit, boss) == []
 
@@ -82,7 +82,7 @@ async def test_a_request_that_nobody_answers_expires_and_the_parent_hears_of_it(
     clock.advance(timedelta(hours=25).total_seconds())
     await record_until(kit, boss, lambda record: isinstance(record, SystemRecord))
     (notice,) = await notices(kit, boss)
-    assert "Expired: nobody decided in time" in notice.text
+    assert "Expired: there was no decision in time" in notice.text
     assert (await only_request(kit, boss)).status == "expired"
 
 
