@@ -165,7 +165,7 @@ def test_a_clash_is_an_error_that_names_both(project: Path, tmp_path: Path) -> N
 
     assert done.code == 1
     assert "packages/asset-studio/retinue-package.toml" in done.out
-    assert "there is an agent 'producer' already, from agents/producer.toml" in done.out
+    assert "the agent 'producer' already exists, from agents/producer.toml" in done.out
 
 
 @pytest.mark.parametrize(

@@ -1,1 +1,1 @@
-"""Templates of agents: what they are, how files define them, and what they may use."""
+"""Templates of agents: their files, their format, and what they allow."""

@@ -1,4 +1,4 @@
-"""What Python files of a project declare, and how it reaches whoever reads them."""
+"""The declarations in Python files of a project, and how they are collected."""
 
 from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import contextmanager
@@ -24,18 +24,18 @@ HOOK_KINDS: tuple[HookKind, ...] = get_args(HookKind)
 
 
 LOAD_SECONDS = 30.0
-"""How long a Python file may take to load; one that never ends must not hold up every turn."""
+"""The time limit for loading a Python file, so that an endless one does not block every turn."""
 
-NOT_LOADED = "it has not loaded in {:g} seconds and is not waited for"
+NOT_LOADED = "it did not load within {:g} seconds"
 
 
-class HookBlocked(Exception):  # noqa: N818  what a hook does, not what went wrong
-    """Raised by a `prefilter_llm_history` hook: no model is asked, and this text is the answer."""
+class HookBlocked(Exception):  # noqa: N818  a hook's decision, not an error
+    """Raised by a `prefilter_llm_history` hook: no model is called, and this text is the answer."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Hook:
-    """A function that looks at, or changes, what passes a certain point of a run."""
+    """A function that observes or changes data at a certain point of a run."""
 
     kind: HookKind
     id: str
@@ -50,7 +50,7 @@ HookSet = Mapping[HookKind, Sequence[Hook]]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DeclaredTool:
-    """A tool of a file that is not in `tools/`; only the layer of tools knows what it is."""
+    """A tool defined outside of `tools/`; the tools layer interprets it."""
 
     name: str
     tool: object
@@ -72,7 +72,7 @@ _collected: ContextVar["list[Declared] | None"] = ContextVar("collected", defaul
 
 
 def collect(declared: Declared) -> bool:
-    """Give something to whoever reads the file that is being run; False when nobody does."""
+    """Hand a declaration to the reader of the current file; False if there is none."""
     collected = _collected.get()
     if collected is None:
         return False
@@ -82,7 +82,7 @@ def collect(declared: Declared) -> bool:
 
 @contextmanager
 def collecting() -> Generator[list[Declared]]:
-    """Collect what the code that runs here declares."""
+    """Collect the declarations of the code that runs in the block."""
     declared: list[Declared] = []
     token = _collected.set(declared)
     try:

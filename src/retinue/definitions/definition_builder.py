@@ -1,4 +1,4 @@
-"""Drafts of definitions become definitions: sides with their prompts, and every rule checked."""
+"""Builds definitions from drafts: their sides and prompts, with all checks."""
 
 import re
 from collections.abc import Mapping
@@ -36,7 +36,7 @@ _TOOL_NAME = re.compile(r"[A-Za-z0-9_-]{1,64}")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Materials:
-    """What definitions are built from beside their drafts."""
+    """The inputs of definitions apart from their drafts."""
 
     prompts: Mapping[str, Prompt]
     passages: Mapping[str, Passage]
@@ -45,7 +45,7 @@ class Materials:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _NamedTool:
-    """A tool of which only the name is known while files are loaded."""
+    """A tool of which only the name is known while files load."""
 
     name: str
     capabilities: tuple[str, ...] = ()
@@ -56,7 +56,7 @@ def kind_of(shape: DefinitionShape) -> Kind:
 
 
 def builtin() -> Definition:
-    """Make the definition of a project that has none."""
+    """The default definition of a project without any."""
     return _revised(
         Definition(
             name=BUILTIN_NAME,
@@ -138,7 +138,7 @@ def _definition(
 
 
 def _check_options(definition: Definition, references: References, report: Report) -> None:
-    """Warn of options that the models of the sides do not take."""
+    """Warn about options that the models of the sides do not support."""
     models = references.models
     if models is None:
         return
@@ -149,7 +149,7 @@ def _check_options(definition: Definition, references: References, report: Repor
         for name in sorted(options.given & models.unsupported(model)):
             if name not in prompt.options.given:
                 report.warn(option_location(name), not_sent(model))
-            elif prompt.model is None:  # else the prompt's own file says so
+            elif prompt.model is None:  # otherwise the prompt's own file reports it
                 where = option_location(name)[0]
                 report.warn((side_name, "prompt"), f"{camel_case(str(where))} {not_sent(model)}")
 
@@ -196,7 +196,7 @@ def _prompt(
     materials: Materials,
     report: Report,
 ) -> Prompt | None:
-    """Find the prompt that a side names, or make one from the definition's own text."""
+    """The prompt that a side names, or one built from the definition's own text."""
     if shape.prompt is None:
         if draft.shape.type == "dual_ai":
             report.error((side, "prompt"), "is required")
@@ -204,7 +204,7 @@ def _prompt(
         return _inline_prompt(draft, materials, report)
     is_dual = draft.shape.type == "dual_ai"
     if draft.shape.system_prompt is not None and side == "side_a" and not is_dual:
-        report.error(("system_prompt",), f"is given beside sideA.prompt ({shape.prompt!r})")
+        report.error(("system_prompt",), f"cannot be combined with sideA.prompt ({shape.prompt!r})")
     prompt = materials.prompts.get(shape.prompt)
     if prompt is None:
         if shape.prompt in materials.references.prompts:
@@ -249,23 +249,23 @@ def _check_dual(shape: DefinitionShape, report: Report) -> None:
         if getattr(shape, field) is None:
             report.error((field,), "is required when type is 'dual_ai'")
     if shape.system_prompt is not None:
-        message = "belongs to one AI side; with type 'dual_ai' each side names a prompt"
+        message = "is for one AI side; with type 'dual_ai' each side names a prompt"
         report.error(("system_prompt",), message)
     if shape.max_session_turns is None:
-        report.warn(("max_session_turns",), "is missing: nothing bounds the exchange")
+        report.warn(("max_session_turns",), "is missing: the exchange has no limit")
 
 
 def _check_exposure(draft: DefinitionDraft[DefinitionShape], report: Report) -> None:
     shape = draft.shape
     if shape.expose_as_tool and not _TOOL_NAME.fullmatch(draft.name):
-        message = "expected letters, digits, '_' and '-' only, because exposeAsTool makes it a tool"
+        message = "expected only letters, digits, '_' and '-', because exposeAsTool makes it a tool"
         report.error(("name",), message)
     if shape.expose_as_tool and shape.tool_description is None and shape.description is None:
         report.warn(("tool_description",), "is missing: models will not know when to call this")
 
 
 def _check_lists(shape: DefinitionShape, references: References, report: Report) -> None:
-    """Warn about exact names in lists that name nothing: a typo in a denylist denies nothing."""
+    """Warn about unknown exact names in lists: a typo in a denylist denies nothing."""
     for field in ("tool_allowlist", "tool_denylist", "tool_approvals"):
         for at, name in enumerate(getattr(shape, field) or ()):
             if "*" not in name and not references.may_be_tool(name):
@@ -301,7 +301,7 @@ def _binding_refusal(
 
 
 def _revised(definition: Definition) -> Definition:
-    """Give a definition the hash of everything that agents made from it would notice."""
+    """Set the revision: a hash of everything that affects its agents."""
     noticed = replace(
         definition,
         side_a=_without_file(definition.side_a),

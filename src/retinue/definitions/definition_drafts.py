@@ -1,4 +1,4 @@
-"""Entries become drafts: typed and named, with every reference to others still open."""
+"""Turns entries into drafts: typed and named, with references not yet resolved."""
 
 import re
 from collections.abc import Iterable, Mapping
@@ -19,7 +19,7 @@ ShapeT = TypeVar("ShapeT", bound=Shape)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DefinitionDraft(Generic[ShapeT]):
-    """A named entry whose own fields are right."""
+    """A named entry with valid fields."""
 
     name: str
     shape: ShapeT
@@ -29,7 +29,7 @@ class DefinitionDraft(Generic[ShapeT]):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Report:
-    """Collects what is wrong with one entry."""
+    """Collects the problems of one entry."""
 
     entry: SourceEntry
     spelling: Spelling
@@ -64,7 +64,7 @@ class Report:
 class Drafts:
     """All drafts of a project, by name.
 
-    Failing ones have unknown keys: they are not used, but looked at for whatever else is wrong.
+    Failing drafts have unknown keys: they are not used, but checked for further problems.
     """
 
     definitions: dict[str, DefinitionDraft[DefinitionShape]] = field(
@@ -83,7 +83,7 @@ class Drafts:
 
 
 def draft(entries: Iterable[SourceEntry]) -> Drafts:
-    """Check every entry by itself; of two with one name, the first keeps it."""
+    """Check every entry by itself; of two with the same name, the first wins."""
     drafts = Drafts()
     everything = tuple(entries)
     drafts.problems.extend(problem for entry in everything for problem in entry.problems)
@@ -108,7 +108,7 @@ def _templates(
         report = Report(entry=entry, spelling=entry.spelling)
         for name in IDENTITY_FIELDS:
             if entry.table.get(name) is not None:
-                report.error((name,), "cannot stand in a template; every definition has its own")
+                report.error((name,), "is not allowed in a template; each definition has its own")
         for complaint in check(
             DefinitionShape, tidy(DefinitionShape, entry.table).table, entry.spelling
         ).errors:
@@ -116,7 +116,7 @@ def _templates(
                 report.error_at(complaint.path, complaint.message)
         first = templates.get(entry.name)
         if first is not None:
-            report.error((), f"template {entry.name!r} is defined in {first.file} already")
+            report.error((), f"template {entry.name!r} is already defined in {first.file}")
         is_usable = entry.is_sound and not report.has_errors
         templates[entry.name] = first or (entry if is_usable else None)
         problems.extend(report.problems)
@@ -141,7 +141,7 @@ def _drafted(
         problems.extend(report.problems)
         return None
     report = Report(entry=entry, spelling=inherited.spelling)
-    # Templates saw the nulls; from here on they are the same as nothing.
+    # Templates needed the nulls; from here on they count as absent.
     checked = check(shape, tidy(shape, inherited.table).table, inherited.spelling)
     for complaint in checked.errors:
         report.error_at(complaint.path, complaint.message)
@@ -159,7 +159,7 @@ def _check_name(entry: SourceEntry, report: Report) -> None:
         if entry.table.get("name") is None:
             report.error(("name",), "is required")
     elif not _NAME.fullmatch(entry.name):
-        expected = "expected letters, digits, '_', '-' and '.', at most 64 of them"
+        expected = "expected at most 64 letters, digits, '_', '-' and '.'"
         report.error(("name",), f"{expected}, got {entry.name!r}")
 
 
@@ -178,7 +178,7 @@ def _keep(
     if first is not made:
         report = Report(entry=made.entry, spelling=made.spelling)
         where = _place(first.entry)
-        report.error(("name",), f"{made.name!r} is defined in {where} already")
+        report.error(("name",), f"{made.name!r} is already defined in {where}")
         problems.extend(report.problems)
 
 

@@ -1,4 +1,4 @@
-"""The graph of a definition: its sides, their prompts, and everything that those can call."""
+"""The graph of a definition: its sides, their prompts, and everything that these can call."""
 
 from retinue.definitions.catalog import Catalog
 from retinue.definitions.definition import Definition
@@ -26,7 +26,7 @@ from retinue.ids import SideName
 
 
 def graph_of(catalog: Catalog, root: Definition) -> GraphNodes:
-    """Follow what a definition's prompts name; each node is there once, so circles end."""
+    """Follow the references of a definition's prompts; each node is visited once."""
     found = _Found(catalog)
     found.definition(root.name)
     return GraphNodes(
@@ -35,7 +35,7 @@ def graph_of(catalog: Catalog, root: Definition) -> GraphNodes:
 
 
 class _Found:
-    """What was met so far."""
+    """The nodes visited so far."""
 
     def __init__(self, catalog: Catalog) -> None:
         self._catalog = catalog
@@ -47,7 +47,7 @@ class _Found:
         try:
             one = self._catalog.definition(name)
         except NotFoundError:
-            return  # its file failed after whoever names it was loaded
+            return  # its file failed after the referring file was loaded
         if not self._is_new("definition", name):
             return
         self.definitions[name] = GraphDefinition(
@@ -152,7 +152,7 @@ def _kind(entry: PromptTool) -> EntryKind:
 
 
 def _lists(one: Definition) -> list[GraphList]:
-    """Collect the lists that are given; an empty allowlist counts, since it allows nothing."""
+    """The lists that are set; an empty allowlist counts, as it allows nothing."""
     given: dict[ListName, Patterns | None] = {
         "toolAllowlist": one.tool_allowlist,
         "toolDenylist": one.tool_denylist or None,

@@ -1,4 +1,4 @@
-"""Which files a folder of definitions holds, and whether one of them changed."""
+"""Lists the files in a folder of definitions, and detects changes."""
 
 import os
 import stat
@@ -13,7 +13,7 @@ Signature = tuple[int, int, int, int]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FoundFile:
-    """A file that may define something, as it is now."""
+    """A file that may define something, with its current signature."""
 
     path: str
     folder: Folder
@@ -22,7 +22,7 @@ class FoundFile:
 
 
 def scan(place: PackagePlace) -> Iterator[FoundFile]:
-    """Find the files, in a fixed order: of two that define one name, the first wins."""
+    """Find the files in a fixed order: of two that define the same name, the first wins."""
     for folder in FOLDERS:
         try:
             with os.scandir(place.directory / folder.path) as found:
@@ -43,7 +43,7 @@ def _is_left_alone(name: str) -> bool:
 
 
 def _signature(entry: "os.DirEntry[str]") -> Signature | None:
-    """Tell the states of a file apart; what is no regular file has none, for a pipe would block."""
+    """A signature that changes with the file; None for other than regular files (pipes block)."""
     try:
         status = entry.stat()
     except OSError:

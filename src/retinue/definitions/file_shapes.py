@@ -1,4 +1,4 @@
-"""What definition and prompt files may hold, field by field."""
+"""The fields of definition and prompt files."""
 
 import re
 from collections.abc import Mapping
@@ -28,7 +28,7 @@ def _listed(value: object) -> object:
 
 def _variable_name(name: str) -> str:
     if not re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]*", name):
-        raise ValueError(f"expected letters, digits and '_', not a digit first, got {name[:60]!r}")
+        raise ValueError(f"expected letters, digits and '_', no digit first, got {name[:60]!r}")
     return name
 
 
@@ -48,11 +48,11 @@ class BindingShape(Shape):
     shorthand: ClassVar[str | None] = "name"
 
     name: Name
-    """the tool that is bound"""
+    """the name of the tool"""
     message_property: Name | None = None
-    """the argument whose text is told; absent: the result of the call"""
+    """the argument that contains the message; default: the result of the call"""
     attachments_property: Name | None = None
-    """the argument that names files to hand over"""
+    """the argument with the paths of files to pass on"""
 
 
 class SideShape(Shape):
@@ -64,29 +64,29 @@ class SideShape(Shape):
         "status_tool": "session_status",
     }
     foreign: ClassVar[Mapping[str, str]] = {
-        "system_prompt": "a side names a prompt of prompts/ (prompt = ...)",
-        "tools": "tools are listed in the side's prompt",
-        "model": "the model stands in the side's prompt or in the definition",
+        "system_prompt": "a side names a prompt in prompts/ (prompt = ...)",
+        "tools": "list tools in the side's prompt",
+        "model": "set the model in the side's prompt or in the definition",
     }
 
     prompt: Name | None = None
-    """a prompt of prompts/"""
+    """a prompt in prompts/"""
     label: Text | None = None
-    """what people see of this side"""
+    """the name of this side in the user interface"""
     stop_on_response: StrictBool = True
-    """whether words without a call end the turn"""
+    """whether a response without calls ends the turn"""
     stop_tool: Name | None = None
     """the tool whose call ends the turn"""
     stop_tool_response_property: Name | None = None
-    """the stop tool's argument that is the side's message"""
+    """the argument of the stop tool that contains the side's message"""
     max_steps: Positive | None = None
-    """of one turn; more than that fails the run"""
+    """per turn; exceeding it fails the run"""
     session_stop: BindingShape | None = None
-    """the tool that ends the run, done"""
+    """the tool that ends the run as done"""
     session_fail: BindingShape | None = None
-    """the tool that ends the run, failed"""
+    """the tool that ends the run as failed"""
     session_status: BindingShape | None = None
-    """the tool that sets what the parent's registry says"""
+    """the tool that sets the status in the parent's registry"""
 
 
 class ChatShape(Shape):
@@ -95,7 +95,7 @@ class ChatShape(Shape):
     shorthand: ClassVar[str | None] = "provider"
 
     provider: Name | None = None
-    """refused: the provider stands before the model's name (`model = "openai:gpt-5"`)"""
+    """not supported: the provider is part of the model's name (`model = "openai:gpt-5"`)"""
 
 
 class ReasoningShape(Shape):
@@ -106,7 +106,7 @@ class ReasoningShape(Shape):
 
     effort: ReasoningEffort | None = None
     budget_tokens: Positive | None = None
-    """how many tokens the model may spend on reasoning"""
+    """the token limit for reasoning"""
 
     @model_validator(mode="after")
     def _says_how_much(self) -> "ReasoningShape":
@@ -122,11 +122,11 @@ class VariableShape(Shape):
 
     name: VariableName
     type: Literal["text", "secret"] = "secret"
-    """only text can be shown to a model"""
+    """only text can be shown to models"""
     required: StrictBool = False
-    """without a value nothing is begun"""
+    """whether work can only start with a value"""
     scoped: StrictBool = False
-    """each subagent is given its own"""
+    """whether each subagent needs its own value"""
     description: str = ""
 
 
@@ -140,40 +140,40 @@ class DefinitionShape(Shape):
         "api_exposed": "has no effect: there is no API that offers agents as models",
     }
     foreign: ClassVar[Mapping[str, str]] = {
-        "tools": "use toolAllowlist, or list them in a prompt of prompts/ that sideA names",
-        "prompt": "use systemPrompt for a text, or sideA.prompt for a prompt of prompts/",
+        "tools": "use toolAllowlist, or list them in a prompt in prompts/ that sideA names",
+        "prompt": "use systemPrompt for a text, or sideA.prompt for a prompt in prompts/",
         "instructions": "use systemPrompt",
         "id": "use name",
         "external": "agents of other systems are not supported",
     }
 
     name: Name | None = None
-    """absent: that of the file"""
+    """default: the name of the file"""
     extends: Annotated[Names, BeforeValidator(_listed)] = ()
-    """templates to begin with, of which later ones win"""
+    """templates to inherit from; later ones win"""
     display_name: Text | None = None
-    """what people see; absent: the name"""
+    """the name in the user interface; default: the name"""
     description: Text | None = None
-    """what people and other agents read; absent: the display name"""
+    """shown to users and other agents; default: the display name"""
     type: Literal["ai_human", "dual_ai", "chat"] | None = None
-    """absent: `ai_human`, which `chat` is another word for"""
+    """default: `ai_human`; `chat` is a synonym"""
     chat: ChatShape | None = None
     system_prompt: Text | None = None
-    """a text in the place of a prompt of side A"""
+    """the prompt of side A as text"""
     side_a: SideShape | None = None
-    """who answers"""
+    """the side that answers"""
     side_b: SideShape | None = None
-    """the other model of a `dual_ai`"""
+    """the second model of a `dual_ai`"""
     max_session_turns: Positive | None = None
-    """of both sides together; more than that fails the run"""
+    """for both sides together; exceeding it fails the run"""
     model: Name | None = None
-    """absent: that of the settings"""
+    """default: the model in the settings"""
     fallback_models: Names = ()
-    """asked in this order when the model fails"""
+    """tried in this order when the model fails"""
     temperature: Temperature | None = None
-    """0 to 2; for prompts that leave it open, as all options below"""
+    """0 to 2; like all options below, for prompts that do not set it"""
     max_tokens: Positive | None = None
-    """of one response"""
+    """per response"""
     top_p: Probability | None = None
     """0 to 1"""
     stop: StopTexts | None = None
@@ -182,31 +182,31 @@ class DefinitionShape(Shape):
     reasoning: ReasoningShape | None = None
     """how much the model reasons before it answers"""
     tool_choice: ToolChoice | None = None
-    """absent: `auto`; `required` makes every response call a tool, `none` lets none call one"""
+    """default: `auto`; `required` forces a tool call in every response, `none` forbids calls"""
     parallel_tool_calls: StrictBool | None = None
-    """whether one response may call several tools; absent: as the provider has it"""
+    """whether a response may contain several tool calls; default: up to the provider"""
     provider_options: Mapping[str, object] = {}
-    """merged into the body of the request as written"""
+    """merged into the request body as written"""
     tool_allowlist: Names | None = None
-    """names or patterns; absent: every tool, `[]`: none"""
+    """names or patterns; default: every tool, `[]`: none"""
     tool_denylist: Names | None = None
-    """taken away from what is allowed"""
+    """removed from the allowed tools"""
     tool_exposure: ToolExposure = "tools"
     """whether plugins are offered as tools, as skills, or both"""
     tool_approvals: Names = ()
-    """tools that the owner is asked about before each call"""
+    """tools that need the owner's approval before each call"""
     skill_allowlist: Names | None = None
-    """names or patterns; absent: every skill"""
+    """names or patterns; default: every skill"""
     skill_denylist: Names | None = None
     capability_allowlist: Names | None = None
-    """a tool passes if all of its capabilities are here; absent: all pass"""
+    """a tool is allowed if all its capabilities are listed; default: all are allowed"""
     capability_denylist: Names | None = None
-    """a tool with any of these does not pass"""
+    """a tool with any of these is not allowed"""
     agent_allowlist: Names | None = None
-    """agents that it may see and ask; absent: all that are visible"""
+    """agents that it may see and ask; default: all visible ones"""
     agent_denylist: Names | None = None
     ui_visible: StrictBool = True
-    """whether people and other agents see it"""
+    """whether users and other agents see it"""
     icon: Text | None = None
     """for the web app"""
     color: Text | None = None
@@ -214,15 +214,15 @@ class DefinitionShape(Shape):
     expose_as_tool: StrictBool = False
     """whether prompts may list it: as a handoff, or as a subagent if it is `dual_ai`"""
     tool_description: Text | None = None
-    """what a model is told of it then"""
+    """its description as a tool"""
     variables: tuple[VariableShape, ...] = ()
-    """that its turns need"""
+    """the variables that its turns need"""
     env: Mapping[str, str] = {}
-    """values of variables, for those that nobody has set"""
+    """default values of variables"""
     hooks: Names = ()
-    """ids of hooks, in their order"""
+    """ids of hooks, in order"""
     package_name: Text | None = None
-    """for `retinue pack`; absent: the name"""
+    """for `retinue pack`; default: the name"""
     version: Text | None = None
     """for `retinue pack`"""
     author: Text | None = None
@@ -235,11 +235,11 @@ class ImmediateShape(Shape):
     is_switch: ClassVar[bool] = True
 
     name_env: VariableName | None = None
-    """the variable that names the child"""
+    """the variable with the name of the child"""
     description_env: VariableName | None = None
-    """the variable that is its first message"""
+    """the variable with its first message"""
     scoped_env: tuple[VariableName, ...] = ()
-    """variables that it is given outside the model's sight"""
+    """variables passed to the child without the model seeing them"""
 
 
 class ResumableShape(Shape):
@@ -248,43 +248,43 @@ class ResumableShape(Shape):
     is_switch: ClassVar[bool] = True
 
     receives_messages: SideName = "side_a"
-    """the side that later messages are for"""
+    """the side that receives later messages"""
     max_instances: Positive | None = None
-    """how many of it there may be"""
+    """the greatest number of instances"""
     parent_communication: ParentCommunication = "implicit"
-    """`explicit`: the parent hears only what `notify_parent` and `set_status` say"""
+    """`explicit`: the parent only receives `notify_parent` and `set_status`"""
 
 
 class ToolShape(Shape):
-    """An entry of a prompt's `tools`: which of its fields fit depends on what its name names."""
+    """An entry of a prompt's `tools`; the allowed fields depend on what the name refers to."""
 
     shorthand: ClassVar[str | None] = "name"
 
     name: Name
-    """a tool, else an agent that is exposed, else a prompt"""
+    """a tool, else an exposed agent, else a prompt"""
     optional: VariableName | None = None
-    """a variable; the entry is there while it is `true`, `1` or `yes`"""
+    """a variable; the entry is available while it is `true`, `1` or `yes`"""
     env: Mapping[str, str] | None = None
     """values of variables for calls of this entry"""
     options: Mapping[str, object] | None = None
     include_text_response: StrictBool | None = None
-    """of a prompt: whether its words are in the result"""
+    """of a prompt: whether its text is part of the result"""
     include_tool_calls: StrictBool | None = None
-    """of a prompt: whether what its calls gave is"""
+    """of a prompt: whether the results of its calls are"""
     include_errors: StrictBool | None = None
-    """of a prompt: whether what failed is"""
+    """of a prompt: whether its failed calls are"""
     init_user_message_property: Name | None = None
-    """the argument that is told first; absent: all of them, as JSON"""
+    """the argument with the first message; default: all arguments, as JSON"""
     init_attachments_property: Name | None = None
-    """the argument that names files to hand over"""
+    """the argument with the paths of files to pass on"""
     init_agent_name_property: Name | None = None
-    """the argument that names the child"""
+    """the argument with the name of the child"""
     blocking: StrictBool | None = None
     """of a subagent: whether the call waits for its result"""
     immediate: ImmediateShape | None = None
-    """of a subagent: whether it is called as soon as the prompt is active"""
+    """of a subagent: whether it is called as soon as the prompt becomes active"""
     resumable: ResumableShape | None = None
-    """of a subagent: whether it stays after its result"""
+    """of a subagent: whether it is kept after its result"""
 
 
 class PromptShape(Shape):
@@ -302,18 +302,18 @@ class PromptShape(Shape):
     }
 
     name: Name | None = None
-    """absent: that of the file"""
+    """default: the name of the file"""
     prompt: str = ""
-    """the text, in Markdown files what is below the front matter"""
+    """the text; in Markdown files, everything below the front matter"""
     tool_description: str = ""
-    """what a model is told of it where it is called like a tool"""
+    """its description when it is called as a tool"""
     model: Name | None = None
-    """absent: that of the definition"""
+    """default: the definition's model"""
     fallback_models: Names = ()
     temperature: Temperature | None = None
-    """0 to 2; absent: the definition's, as for all options below"""
+    """0 to 2; default: the definition's value, as for all options below"""
     max_tokens: Positive | None = None
-    """of one response"""
+    """per response"""
     top_p: Probability | None = None
     """0 to 1"""
     stop: StopTexts | None = None
@@ -322,18 +322,18 @@ class PromptShape(Shape):
     reasoning: ReasoningShape | None = None
     """how much the model reasons before it answers"""
     tool_choice: ToolChoice | None = None
-    """absent: `auto`; `required` makes every response call a tool, `none` lets none call one"""
+    """default: `auto`; `required` forces a tool call in every response, `none` forbids calls"""
     parallel_tool_calls: StrictBool | None = None
-    """whether one response may call several tools; absent: as the provider has it"""
+    """whether a response may contain several tool calls; default: up to the provider"""
     provider_options: Mapping[str, object] = {}
-    """merged into the body of the request as written"""
+    """merged into the request body as written"""
     tools: tuple[ToolShape, ...] | None = None
-    """absent: every tool that the definition allows; `[]`: none"""
+    """default: every tool that the definition allows; `[]`: none"""
     required_schema: Mapping[str, object] | None = None
-    """of the arguments that it is called with; their names can be shown in the text"""
+    """the JSON schema of its arguments, which the text can use as variables"""
     variables: tuple[VariableShape, ...] = ()
-    """that it needs"""
+    """the variables it needs"""
     env: Mapping[str, str] = {}
-    """values of variables, after those of the definition"""
+    """default values of variables; the definition's take precedence"""
     hooks: Names = ()
-    """ids of hooks; they take the place of the definition's"""
+    """ids of hooks; they replace the definition's"""

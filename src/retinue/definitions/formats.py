@@ -1,4 +1,4 @@
-"""TOML, JSON and Markdown with front matter, each as one table; errors name the line."""
+"""Parsers for TOML, JSON and Markdown with front matter; errors include the line."""
 
 import json
 import re
@@ -35,13 +35,13 @@ def read_json(text: str, file: str) -> Table:
 
 
 def read_markdown(text: str, file: str, *, body_key: str) -> Table:
-    """Read front matter, with the body as one more key; a file without front matter is all body."""
+    """Parse front matter, with the body as an additional key; without front matter, all is body."""
     matter, body = _split(text, file)
     try:
         value = cast("object", yaml.load(matter, _FrontMatterLoader))
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark
-        # The fence above the front matter is the file's first line; marks count from zero.
+        # The opening fence is the first line of the file; marks are zero-based.
         line = mark.line + 2 if mark else None
         message = f"front matter is not valid YAML: {error.problem or error.context}"
         raise DefinitionError(message, file=file, line=line) from error
@@ -52,7 +52,7 @@ def read_markdown(text: str, file: str, *, body_key: str) -> Table:
     if not body.strip():
         return table
     if body_key in table:
-        message = "is given twice: here and as the text below the front matter"
+        message = "is set twice: here and as the text below the front matter"
         raise DefinitionError(message, file=file, field=body_key)
     return {**table, body_key: body.strip()}
 
@@ -77,24 +77,24 @@ def _table(value: object, file: str, expected: str) -> Table:
 
 
 def _without_repeats(pairs: list[tuple[str, object]]) -> dict[str, object]:
-    """Refuse a repeated key: of two denylists, one would be dropped without a word."""
+    """Refuse repeated keys: one of two denylists would be dropped silently."""
     table: dict[str, object] = {}
     for key, value in pairs:
         if key in table:
-            raise ValueError(f"key {key!r} is given twice")
+            raise ValueError(f"key {key!r} is set twice")
         table[key] = value
     return table
 
 
 class _FrontMatterLoader(yaml.SafeLoader):
-    """YAML that refuses repeated keys, as JSON above."""
+    """YAML that refuses repeated keys, as for JSON."""
 
     def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Hashable, Any]:
         seen: set[str] = set()
         for key, _ in node.value:
             if isinstance(key, yaml.ScalarNode):
                 if key.value in seen:
-                    problem = f"key {key.value!r} is given twice"
+                    problem = f"key {key.value!r} is set twice"
                     raise yaml.constructor.ConstructorError(None, None, problem, key.start_mark)
                 seen.add(key.value)
         return super().construct_mapping(node, deep)

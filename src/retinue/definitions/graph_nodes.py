@@ -1,4 +1,4 @@
-"""What the graph of a definition holds, as it is shown; light, so that clients can import it."""
+"""The nodes of a definition's graph as the API returns them; cheap for clients to import."""
 
 from typing import Literal
 
@@ -24,7 +24,7 @@ class _Node(Struct, frozen=True, kw_only=True, rename="camel"):
 
 
 class GraphHook(_Node, frozen=True, kw_only=True):
-    """A hook by its id, and the point of a run that it is at."""
+    """A hook by its id, and the point of a run where it applies."""
 
     id: str
     kind: str
@@ -35,7 +35,7 @@ class GraphEntry(_Node, frozen=True, kw_only=True):
 
     kind: EntryKind
     name: str
-    target: str  # the name in this graph of the prompt or definition that it leads to
+    target: str  # the name of the prompt or definition in this graph
     optional: str | None  # the variable that switches it on
     is_blocking: bool
     is_resumable: bool
@@ -53,14 +53,14 @@ class GraphPrompt(_Node, frozen=True, kw_only=True):
 
 
 class GraphRule(_Node, frozen=True, kw_only=True):
-    """A tool whose call ends a turn or a run, or tells how it goes."""
+    """A tool whose call ends a turn or a run, or reports its status."""
 
     name: RuleName
     tool: str
 
 
 class GraphSide(_Node, frozen=True, kw_only=True):
-    """A side that a model speaks for."""
+    """A side that is played by a model."""
 
     name: Literal["side_a", "side_b"]
     label: str
@@ -71,14 +71,14 @@ class GraphSide(_Node, frozen=True, kw_only=True):
 
 
 class GraphPackage(_Node, frozen=True, kw_only=True):
-    """The package that a definition came with."""
+    """The package that contains a definition."""
 
     name: str
     version: str
 
 
 class GraphList(_Node, frozen=True, kw_only=True):
-    """A list that narrows what a definition may use and reach, by the name of its field."""
+    """A list that limits what a definition may use, by the name of its field."""
 
     name: ListName
     patterns: list[str]
@@ -93,7 +93,7 @@ class GraphDefinition(_Node, frozen=True, kw_only=True):
     type: Literal["ai_human", "dual_ai"]
     model: str | None
     file: str
-    is_public: bool  # else only its package can name it
+    is_public: bool  # otherwise only its package can refer to it
     package: GraphPackage | None
     max_session_turns: int | None
     lists: list[GraphList]
@@ -103,13 +103,13 @@ class GraphDefinition(_Node, frozen=True, kw_only=True):
 
 
 class GraphNodes(_Node, frozen=True, kw_only=True):
-    """Everything that one definition leads to; the first definition is that one."""
+    """Everything reachable from one definition, which comes first."""
 
     definitions: list[GraphDefinition]
     prompts: list[GraphPrompt]  # those that other prompts call
 
     @property
     def files(self) -> set[str]:
-        """The files that it was read from."""
+        """The files of all nodes."""
         prompts = [side.prompt for one in self.definitions for side in one.sides]
         return {one.file for one in (*self.definitions, *self.prompts, *prompts) if one.file}

@@ -1,4 +1,4 @@
-"""Texts within texts: puts `{{include name}}` in place and finds the variables of the whole."""
+"""Expands `{{include name}}` in prompts, and collects the variables of the result."""
 
 import re
 from collections.abc import Mapping
@@ -12,17 +12,17 @@ from retinue.settings.table_reader import Location
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Passage:
-    """A text as written, with the names in it that have a meaning."""
+    """A text as written, with the names that are defined in it."""
 
     text: str
     variables: tuple[Variable, ...] = ()
     values: frozenset[str] = frozenset()
-    """names beside the variables: defaults of `env`, arguments of a call"""
+    """names other than variables: defaults from `env`, arguments of a call"""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Expanded:
-    """A text with its includes in place, and the names in it that stand for values."""
+    """A text with its includes expanded, and the placeholders in it."""
 
     text: str
     placeholders: frozenset[str]
@@ -37,7 +37,7 @@ def expand(
     *,
     name: str | None = None,
 ) -> Expanded:
-    """Expand a text; `name` is its own when others can include it."""
+    """Expand a text; `name` is its own name if others can include it."""
     includer = _Includer(library=library, report=report, location=location)
     text = includer.included(passage, () if name is None else (name,)).strip()
     return Expanded(
@@ -49,7 +49,7 @@ def expand(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Includer:
-    """One expansion: follows includes and gathers what they declare; the outermost wins."""
+    """One expansion: follows includes and collects their declarations; the outermost wins."""
 
     library: Mapping[str, Passage]
     report: Report
@@ -90,11 +90,11 @@ def _placeholders(
     for name in sorted(used - known):
         report.warn(
             location,
-            f"{{{{{name}}}}} is no variable, env or argument of this prompt and stays as written"
+            f"{{{{{name}}}}} is not a variable, env or argument of this prompt and stays as written"
             + did_you_mean(name, known),
         )
     for name in sorted(used & includer.variables.keys()):
         if includer.variables[name].type == "secret":
-            message = f"{name} is a secret, and secrets are never put into a prompt"
-            report.error(location, f"{message}; declare it with type text if it is none")
+            message = f"{name} is a secret, and secrets are never inserted into a prompt"
+            report.error(location, f"{message}; declare it with type text if it is not secret")
     return frozenset(used & known)

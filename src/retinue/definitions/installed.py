@@ -1,4 +1,4 @@
-"""Packages among the installed distributions, found without importing them."""
+"""Finds packages among the installed distributions without importing them."""
 
 import sys
 from collections.abc import Iterator, Sequence
@@ -11,10 +11,10 @@ GROUP = "retinue.packages"
 
 
 def installed_packages() -> Sequence[PackagePlace]:
-    """Find them by their entry points; nothing that is not needed is imported for it."""
+    """Find packages by their entry points, importing as little as possible."""
     if not _is_mentioned():
         return ()
-    # Loading this takes longer than all the rest, and nearly nobody has such packages.
+    # This import is slow, and hardly anyone has such packages.
     from importlib.metadata import entry_points  # noqa: PLC0415
 
     found = {point.module: _place(point.module) for point in entry_points(group=GROUP)}
@@ -22,7 +22,7 @@ def installed_packages() -> Sequence[PackagePlace]:
 
 
 def _place(module: str) -> PackagePlace | None:
-    """The folder of a module; a name with dots would import what is around it."""
+    """The folder of a module; a dotted name would import its parent packages."""
     spec = None if "." in module else find_spec(module)
     for directory in (spec.submodule_search_locations if spec else None) or ():
         return PackagePlace(directory=Path(directory), shown=module)

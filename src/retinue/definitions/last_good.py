@@ -1,4 +1,4 @@
-"""From one state of a project's files to the next, keeping what worked where a file fails."""
+"""Loads the files of a project; a failing file keeps its last good version."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -18,7 +18,7 @@ NOBODY: Mapping[str, Definition] = {}
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Generation:
-    """All that is served at one time, and all that is wrong."""
+    """Everything that is loaded at one time, with all problems."""
 
     definitions: Mapping[str, Definition] = field(default_factory=dict[str, Definition])
     prompts: Mapping[str, Prompt] = field(default_factory=dict[str, Prompt])
@@ -26,11 +26,11 @@ class Generation:
     tools: Mapping[str, DeclaredTool] = field(default_factory=dict[str, DeclaredTool])
     problems: tuple[LoadProblem, ...] = ()
     is_empty: bool = False
-    """whether nobody wrote a file to define an agent, well or not"""
+    """whether there is no file that defines an agent, valid or not"""
 
 
 def with_builtin(generation: Generation) -> Generation:
-    """Give a project that defines no agents one to begin with."""
+    """Add the built-in agent to a project that defines none."""
     if not generation.is_empty:
         return generation
     return replace(generation, definitions={BUILTIN_NAME: builtin(), **generation.definitions})
@@ -44,10 +44,10 @@ def advance(
     *,
     neighbours: Mapping[str, Definition] = NOBODY,
 ) -> Generation:
-    """Load all files anew; a file with an error keeps what it gave before and fails to give now.
+    """Load all files again; a file with an error keeps its previous results.
 
-    What is kept lets other files load that name it, so which files fail is found in rounds. One is
-    enough when all is well.
+    Other files may refer to the kept results, so the failing files are determined in rounds. One
+    round is enough if there are no errors.
     """
     retained = Retained(neighbours=neighbours)
     loaded = load(sources, tools=tools, models=models, retained=retained)

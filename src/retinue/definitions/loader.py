@@ -1,4 +1,4 @@
-"""Links the files of a project: all of them together, because they name each other."""
+"""Links the files of a project together, as they refer to each other."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
@@ -20,19 +20,19 @@ DeclaredT = TypeVar("DeclaredT", Hook, DeclaredTool)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Retained:
-    """Last good versions that stand in for what does not load."""
+    """Last good versions that replace what does not load."""
 
     definitions: Mapping[str, Definition] = field(default_factory=dict[str, Definition])
     prompts: Mapping[str, Prompt] = field(default_factory=dict[str, Prompt])
     hooks: Mapping[str, Hook] = field(default_factory=dict[str, Hook])
     tools: Mapping[str, DeclaredTool] = field(default_factory=dict[str, DeclaredTool])
     neighbours: Mapping[str, Definition] = field(default_factory=dict[str, Definition])
-    """entry agents of packages, which may be named too"""
+    """entry agents of packages, which can be referred to as well"""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Loaded:
-    """What loads, without the retained ones, and everything that is wrong."""
+    """Everything that loads, without the retained versions, and all problems."""
 
     definitions: Mapping[str, Definition]
     prompts: Mapping[str, Prompt]
@@ -52,9 +52,9 @@ def load(
     models: ModelChecks | None,
     retained: Retained,
 ) -> Loaded:
-    """Link all files with each other; what fails is left out and told.
+    """Link all files with each other; failing parts are left out and reported.
 
-    `tools` are those of other places; None, when nobody knows them.
+    `tools` are the tools from other sources; None if they are unknown.
     """
     files = tuple(sources)
     drafts = draft(entry for file in files for entry in file.entries)
@@ -109,7 +109,7 @@ def _problems_of_failing(drafts: Drafts, materials: Materials) -> Iterator[LoadP
 
 
 def _by_file(problems: Iterable[LoadProblem]) -> tuple[LoadProblem, ...]:
-    """Bring a file's problems together: causes still come before what follows from them."""
+    """Group the problems by file; causes still come before their consequences."""
     files: dict[str, list[LoadProblem]] = {}
     for problem in problems:
         files.setdefault(problem.file, []).append(problem)
@@ -117,13 +117,13 @@ def _by_file(problems: Iterable[LoadProblem]) -> tuple[LoadProblem, ...]:
 
 
 def _by_name(declared: Iterable[DeclaredT], problems: list[LoadProblem]) -> dict[str, DeclaredT]:
-    """Of two with one name, the first keeps it."""
+    """By name; of two with the same name, the first wins."""
     kept: dict[str, DeclaredT] = {}
     for one in declared:
         name, field = (one.id, "id") if isinstance(one, Hook) else (one.name, "name")
         first = kept.setdefault(name, one)
         if first is not one:
-            message = f"{name!r} is defined in {first.file} already"
+            message = f"{name!r} is already defined in {first.file}"
             problems.append(LoadProblem(file=one.file, field=field, line=one.line, message=message))
     return kept
 

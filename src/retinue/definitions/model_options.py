@@ -1,4 +1,4 @@
-"""Model options: what definitions and prompts ask of a model beside its name."""
+"""Model options that definitions and prompts set."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields, replace
@@ -22,7 +22,7 @@ OptionName = Literal[
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ModelOptions:
-    """Options of a model call; None leaves one to the provider."""
+    """Options of a model call; None leaves the choice to the provider."""
 
     temperature: float | None = None
     max_tokens: int | None = None
@@ -37,16 +37,16 @@ class ModelOptions:
     tool_choice: ToolChoice | None = None
     parallel_tool_calls: bool | None = None
     provider_options: Mapping[str, Any] = field(default_factory=dict[str, Any])
-    """merged into the body of the request as they are"""
+    """merged into the request body as they are"""
 
     def over(self, others: "ModelOptions") -> "ModelOptions":
-        """Take from `others` what is open here; provider options are merged key by key."""
+        """These options, completed from `others`; provider options are merged key by key."""
         own = {name: value for name in _NAMES if (value := getattr(self, name)) is not None}
         merged = {**others.provider_options, **self.provider_options}
         return replace(others, **{**own, "provider_options": merged})
 
     def for_summary(self) -> "ModelOptions":
-        """The options that also suit a summary: nothing that bounds or shapes the answer."""
+        """The options that also suit a summary: nothing that limits or shapes the answer."""
         return replace(self, max_tokens=None, stop=None, tool_choice=None, parallel_tool_calls=None)
 
     @property

@@ -1,4 +1,4 @@
-"""Names across packages: what a package calls `reviewer` is `package/reviewer` to all others."""
+"""Qualified names: `reviewer` in a package is `package/reviewer` outside of it."""
 
 SEPARATOR = "/"
 
@@ -8,10 +8,10 @@ def qualified(package: str, name: str) -> str:
 
 
 def local(key: str) -> str:
-    """The name by which its own package calls it."""
+    """The name within its own package."""
     return key.rpartition(SEPARATOR)[2]
 
 
 def is_private(key: str) -> bool:
-    """Whether only its own package may call it."""
+    """Whether only its own package may refer to it."""
     return SEPARATOR in key

@@ -1,4 +1,4 @@
-"""What packages bring into a project: entry agents by their names, all else out of sight."""
+"""Adds packages to a project: entry agents under their own names, everything else as private."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -18,7 +18,7 @@ ThingT = TypeVar("ThingT")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Unpacked:
-    """A package with what its files hold, under the names that it uses itself."""
+    """A package with its loaded files, under the names used inside the package."""
 
     package: Package
     generation: Generation
@@ -32,7 +32,7 @@ class Unpacked:
 
 
 def gathered(own: Generation, packages: Sequence[Unpacked]) -> Generation:
-    """Put the packages beside the project's own files; a name that is taken stays as it is."""
+    """Combine packages with the project's own files; names that are taken are kept."""
     everything = own
     homes = {name: one.file for name, one in own.definitions.items() if one.file}
     for unpacked in packages:
@@ -55,7 +55,7 @@ def gathered(own: Generation, packages: Sequence[Unpacked]) -> Generation:
 def _clashes(
     unpacked: Unpacked, homes: Mapping[str, str]
 ) -> tuple[list[LoadProblem], frozenset[str]]:
-    """Tell which entry agents cannot be offered, and why."""
+    """The entry agents that cannot be offered, with the reason."""
     manifest, file = unpacked.package.manifest, unpacked.package.place.manifest_file
     known = unpacked.generation.definitions
     failing = {problem.file for problem in unpacked.generation.problems if problem.is_error}
@@ -64,10 +64,10 @@ def _clashes(
         message = None
         if name not in known:
             if failing:
-                continue  # what is wrong with its file is told already
+                continue  # the problem of its file is already reported
             message = f"unknown agent {name!r}{did_you_mean(name, known)}"
         elif name in homes:
-            message = f"there is an agent {name!r} already, from {homes[name]}"
+            message = f"the agent {name!r} already exists, from {homes[name]}"
         if message is not None:
             field = f"entryAgents[{at}]"
             problems.append(LoadProblem(file=file, field=field, message=message))
@@ -76,7 +76,7 @@ def _clashes(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Naming:
-    """How the names of one package are written outside of it."""
+    """Converts the names of one package to names outside of it."""
 
     package: Package
     public: frozenset[str]

@@ -1,4 +1,4 @@
-"""Prompts: the text of a side, with the model and the tools that go with it."""
+"""Prompts: the text of a side, with its model and tools."""
 
 import re
 from collections.abc import Mapping
@@ -13,7 +13,7 @@ from retinue.errors import UsageError
 PLACEHOLDER = re.compile(
     r"(?P<escape>\\)?\{\{\s*(?:include\s+(?P<include>[A-Za-z0-9_.-]+)|(?P<name>[A-Za-z_]\w*))\s*\}\}"
 )
-"""`{{name}}` is a variable, `{{include name}}` another prompt's text, `\\{{name}}` just braces."""
+r"""`{{name}}` is a variable, `{{include name}}` another prompt's text, `\{{name}}` is literal."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -22,20 +22,20 @@ class Variable:
 
     name: str
     type: Literal["text", "secret"] = "secret"
-    """only text may be rendered into a prompt"""
+    """only text can be rendered into a prompt"""
     is_required: bool = False
     is_scoped: bool = False
-    """whether each child has to be given its own"""
+    """whether each child needs its own value"""
     description: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FunctionEntry:
-    """A tool by its name."""
+    """A tool, by name."""
 
     name: str
     env: Mapping[str, str] = field(default_factory=dict[str, str])
-    """values for calls through this prompt, before all others"""
+    """values for calls through this prompt; they take precedence"""
     options: Mapping[str, object] = field(default_factory=dict[str, object])
     optional: str | None = None
     """variable that switches this entry on"""
@@ -43,7 +43,7 @@ class FunctionEntry:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SubPromptEntry:
-    """Another prompt, called as a tool: one model step, out of the caller's sight."""
+    """Another prompt, called as a tool: one model step, hidden from the caller."""
 
     name: str
     include_text_response: bool = True
@@ -53,7 +53,7 @@ class SubPromptEntry:
     init_attachments_property: str | None = None
     optional: str | None = None
     target: str = ""
-    """the key of what it names, where that is not the name itself (in packages)"""
+    """the key of the target if it differs from the name (in packages)"""
 
     @property
     def key(self) -> str:
@@ -62,14 +62,14 @@ class SubPromptEntry:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HandoffEntry:
-    """An `ai_human` definition that can take the conversation over."""
+    """An `ai_human` definition that can take over the conversation."""
 
     name: str
     init_user_message_property: str | None = None
     init_attachments_property: str | None = None
     optional: str | None = None
     target: str = ""
-    """the key of what it names, where that is not the name itself (in packages)"""
+    """the key of the target if it differs from the name (in packages)"""
 
     @property
     def key(self) -> str:
@@ -81,19 +81,19 @@ PromptTool = FunctionEntry | SubPromptEntry | SubagentConfig | HandoffEntry
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Prompt:
-    """One side's instructions, with includes in place and variables still to be filled in."""
+    """The instructions of a side, with includes expanded and variables not yet filled in."""
 
     name: str
     text: str = ""
-    """give it to `render` before a model sees it"""
+    """call `render` before a model sees it"""
     placeholders: frozenset[str] = frozenset()
-    """names in the text that stand for values"""
+    """names in the text that are replaced with values"""
     tool_description: str = ""
-    """what it does, to prompts that call it"""
+    """its description for prompts that call it"""
     model: str | None = None
     fallback_models: tuple[str, ...] = ()
     options: ModelOptions = field(default_factory=ModelOptions)
-    """those that are open here are the definition's"""
+    """options that are not set here come from the definition"""
     tools: tuple[PromptTool, ...] | None = None
     """None: every tool that the definition's scope allows"""
     required_schema: Mapping[str, object] | None = None
@@ -101,32 +101,32 @@ class Prompt:
     variables: tuple[Variable, ...] = ()
     env: Mapping[str, str] = field(default_factory=dict[str, str])
     hooks: tuple[str, ...] = ()
-    """ids; when there are some, they replace the definition's"""
+    """ids; if there are any, they replace the definition's"""
     file: str = ""
 
     @property
     def properties(self) -> frozenset[str]:
-        """What a call of it may be given by name."""
+        """The names of its arguments."""
         return frozenset(properties_of(self.required_schema))
 
     @property
     def gates(self) -> frozenset[str]:
-        """The variables that switch entries on."""
+        """The variables that switch on entries."""
         return frozenset(entry.optional for entry in self.tools or () if entry.optional)
 
     def switched(self, on: frozenset[str]) -> "Prompt":
-        """The same with only those entries that these variables have on."""
+        """The same prompt with only the entries that these variables switch on."""
         if not self.gates:
             return self
         kept = (e for e in self.tools or () if e.optional is None or e.optional in on)
         return replace(self, tools=tuple(kept))
 
     def lists(self, tool: str) -> bool:
-        """Tell whether a model with this prompt may be offered a tool of this name."""
+        """Whether a model with this prompt may be offered a tool of this name."""
         return self.tools is None or any(entry.name == tool for entry in self.tools)
 
     def render(self, values: Mapping[str, str]) -> str:
-        """Fill in the variables, once: what stands in a value is never read as a variable."""
+        """Fill in the variables in one pass: placeholders inside a value are not expanded."""
         required = {variable.name for variable in self.variables if variable.is_required}
         missing = sorted((self.placeholders & required) - values.keys())
         if missing:

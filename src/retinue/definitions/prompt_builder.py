@@ -1,4 +1,4 @@
-"""Drafts of prompts become prompts: texts included, variables checked, tools told apart."""
+"""Builds prompts from drafts: expands includes, checks variables and classifies tools."""
 
 from collections.abc import Mapping
 
@@ -32,7 +32,7 @@ _ARGUMENTS = ("init_user_message_property", "init_attachments_property", "init_a
 def library(
     drafts: Mapping[str, DefinitionDraft[PromptShape]], retained: Mapping[str, Prompt]
 ) -> dict[str, Passage]:
-    """Collect what can be included: prompts as written, and the last good of those that fail."""
+    """The texts that can be included: prompts as written, else their last good version."""
     passages = {
         name: Passage(text=prompt.text, variables=prompt.variables, values=prompt.placeholders)
         for name, prompt in retained.items()
@@ -76,7 +76,7 @@ def build_prompt(
 def check_models(
     shape: PromptShape | DefinitionShape, references: References, report: Report
 ) -> None:
-    """Warn of models that nobody knows; the name may become known without this file."""
+    """Warn about unknown models; only a warning, as a model may be added later."""
     models = references.models
     if models is None:
         return
@@ -89,7 +89,7 @@ def check_models(
 
 
 def check_options(shape: PromptShape, references: References, report: Report) -> None:
-    """Warn of options that the model which this prompt names does not take."""
+    """Warn about options that the prompt's model does not support."""
     if references.models is not None and shape.model is not None:
         unsupported = references.models.unsupported(shape.model)
         for name in sorted(model_options(shape).given & unsupported):
@@ -97,7 +97,7 @@ def check_options(shape: PromptShape, references: References, report: Report) ->
 
 
 def option_location(name: OptionName) -> Location:
-    """Where a file has an option."""
+    """The location of an option in a file."""
     match name:
         case "reasoning_effort":
             return ("reasoning", "effort")
@@ -148,7 +148,7 @@ def _check_schema(shape: PromptShape, report: Report) -> None:
     if shape.required_schema.get("type") != "object":
         report.error(("required_schema", "type"), "expected 'object'")
     elif (problem := schema_problem(shape.required_schema)) is not None:
-        report.error(("required_schema",), f"is no JSON schema: {problem}")
+        report.error(("required_schema",), f"is not a JSON schema: {problem}")
 
 
 def _tools(
@@ -177,7 +177,7 @@ def _tools(
 def _check_arguments(
     tool: PromptTool, location: Location, references: References, report: Report
 ) -> None:
-    """Warn of arguments that no call is ever given: the target's schema does not name them."""
+    """Warn about arguments that can never be passed, as the target's schema lacks them."""
     schema = _schema(tool, references)
     if schema is None or may_name_more(schema):
         return
@@ -185,13 +185,13 @@ def _check_arguments(
     for field in _ARGUMENTS:
         named = getattr(tool, field, None)
         if named is not None and named not in known:
-            taken = f"takes {', '.join(map(repr, known))}" if known else "takes no arguments"
-            message = f"{named!r} is never given: {tool.name!r} {taken}"
+            taken = f"accepts {', '.join(map(repr, known))}" if known else "accepts no arguments"
+            message = f"{named!r} is never passed: {tool.name!r} {taken}"
             report.warn((*location, field), message + did_you_mean(named, known))
 
 
 def _schema(tool: PromptTool, references: References) -> Schema:
-    """What a call of the tool is checked by; None when the entry itself decides about that."""
+    """The schema that calls are checked against; None if the entry itself decides."""
     match tool:
         case FunctionEntry():
             return None
@@ -207,7 +207,7 @@ def _schema(tool: PromptTool, references: References) -> Schema:
 
 
 def _kind(name: str, references: References) -> type[PromptTool] | str:
-    """Find out what a name in a tools list names: a tool first, then an agent, then a prompt."""
+    """The kind of a name in a tools list: a tool first, then an agent, then a prompt."""
     if references.is_tool(name):
         return FunctionEntry
     definition = references.definitions.get(name)
@@ -216,7 +216,7 @@ def _kind(name: str, references: References) -> type[PromptTool] | str:
     if name in references.prompts:
         return SubPromptEntry
     if definition is not None:
-        return f"agent {name!r} cannot be called: it does not say exposeAsTool = true"
+        return f"agent {name!r} cannot be called: it does not set exposeAsTool = true"
     return FunctionEntry if references.tools is None else references.unknown_entry(name)
 
 

@@ -32,19 +32,19 @@ _HOOK_ID = re.compile(r"[a-z][a-z0-9_]{0,63}")
 
 
 def define_agent(**fields: object) -> Declaration:
-    """Define an agent in a file of `agents/`; fields as in TOML, in either spelling."""
+    """Define an agent in a file in `agents/`; fields as in TOML, in either spelling."""
     return _declare("definition", DefinitionShape, fields)
 
 
 def define_prompt(**fields: object) -> Declaration:
-    """Define a prompt in a file of `agents/` or `prompts/`; its text is the field `prompt`."""
+    """Define a prompt in a file in `agents/` or `prompts/`; its text is the field `prompt`."""
     return _declare("prompt", PromptShape, fields)
 
 
 def define_hook(
     *, hook: str, id: str | None = None, execute: Callable[..., Any] | None = None
 ) -> Any:
-    """Define a hook, with its function or as a decorator of it; definitions name it by its id."""
+    """Define a hook, with its function or as a decorator; definitions refer to it by its id."""
     line = sys._getframe(1).f_lineno  # pyright: ignore[reportPrivateUsage]
 
     def define(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -66,14 +66,14 @@ def _hook(kind: str, id: str, execute: Callable[..., Any], line: int) -> Hook:
 
 
 def run_declarations(source: bytes, path: Path, file: str) -> tuple[Declared, ...]:
-    """Run a Python file and collect what it declares; whatever it raises is a `DefinitionError`."""
+    """Run a Python file and collect its declarations; every error becomes a `DefinitionError`."""
     name = f"retinue_project_{blake2b(os.fsencode(path), digest_size=8).hexdigest()}"
     module = ModuleType(name)
     module.__file__ = str(path)
-    # Classes of the file are looked up by their module's name, so it has to be importable.
+    # Classes in the file look up their module by name, so it must be importable.
     sys.modules[name] = module
     try:
-        # Compiled here and not imported: cached bytecode misses two edits within one second.
+        # Compiled here instead of imported: cached bytecode misses two edits within one second.
         with collecting() as declared:
             code = compile(source, str(path), "exec")
             _run_bounded(lambda: exec(code, module.__dict__), file)
@@ -90,13 +90,13 @@ def run_declarations(source: bytes, path: Path, file: str) -> tuple[Declared, ..
 
 
 def _run_bounded(work: Callable[[], None], file: str) -> None:
-    """Run a file's code; one that never ends is left behind, so that the others can go on."""
+    """Run the code of a file; one that never ends is abandoned, so that others can continue."""
     raised: list[BaseException] = []
 
     def run() -> None:
         try:
             work()
-        except BaseException as error:  # noqa: BLE001  (raised again where it is waited for)
+        except BaseException as error:  # noqa: BLE001  (raised again in the calling thread)
             raised.append(error)
 
     context = copy_context()
@@ -116,14 +116,14 @@ def _declare(
     file, line = caller.f_code.co_filename, caller.f_lineno
     declaration = Declaration(kind=kind, fields=fields, line=line)
     if collect(declaration):
-        return declaration  # whoever reads the file looks at its fields, all of them
+        return declaration  # the reader of the file checks all its fields
     for unknown in tidy(shape, fields).unknown:
         raise DefinitionError(unknown.message, file=file, field=unknown.path, line=line)
     return declaration
 
 
 def _line_in(path: Path, error: BaseException) -> int | None:
-    """Find the line of the file that an error came from, also when it was raised elsewhere."""
+    """The line of the file that caused an error, even if it was raised elsewhere."""
     if isinstance(error, SyntaxError) and error.filename == str(path):
         return error.lineno
     frames = traceback.extract_tb(error.__traceback__)

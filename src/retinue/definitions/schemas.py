@@ -1,4 +1,4 @@
-"""JSON schemas that people wrote: whether they are schemas at all, and what they name."""
+"""Checks JSON schemas in files, and lists the properties they name."""
 
 import importlib
 from collections.abc import Mapping
@@ -11,19 +11,19 @@ _ELSEWHERE = frozenset(
 
 
 def properties_of(schema: Mapping[str, Any] | None) -> tuple[str, ...]:
-    """The arguments that a schema names, in its order."""
+    """The properties that a schema names, in order."""
     named = (schema or {}).get("properties")
     return tuple(cast("Mapping[str, object]", named)) if isinstance(named, Mapping) else ()
 
 
 def may_name_more(schema: Mapping[str, Any]) -> bool:
-    """Whether arguments may stand in other places of the schema, too."""
+    """Whether the schema may define properties elsewhere, too."""
     return not _ELSEWHERE.isdisjoint(schema)
 
 
 def schema_problem(schema: Mapping[str, Any]) -> str | None:
-    """Say what is wrong with a schema and where; None when nothing is."""
-    # Loaded on first use, for the sake of start-up; its types are unknown in any case.
+    """The problem of a schema and its location, or None."""
+    # Imported on first use to speed up the start; the library has no types anyway.
     library: Any = importlib.import_module("jsonschema.validators")
     kind = library.validator_for(schema, default=library.Draft202012Validator)
     try:

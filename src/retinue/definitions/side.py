@@ -1,4 +1,4 @@
-"""A side of a conversation: who speaks, and when its turn or the whole run ends."""
+"""A side of a conversation: its prompt, and the rules that end its turn or the run."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -12,9 +12,9 @@ class SessionToolBinding:
 
     name: str
     message_property: str | None = None
-    """argument that becomes the text; else the tool's result"""
+    """argument that contains the text; default: the tool's result"""
     attachments_property: str | None = None
-    """argument that holds paths of files"""
+    """argument that contains paths of files"""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -27,14 +27,14 @@ class Side:
     stop_tool: str | None = None
     stop_tool_response_property: str | None = None
     max_steps: int | None = None
-    """in one turn"""
+    """per turn"""
     session_stop: SessionToolBinding | None = None
     session_fail: SessionToolBinding | None = None
     session_status: SessionToolBinding | None = None
 
     @property
     def is_plain(self) -> bool:
-        """Whether nothing but an answer in words ends its turn."""
+        """Whether only a text response ends its turn."""
         return (
             self.stop_on_response
             and self.stop_tool is None
@@ -47,7 +47,7 @@ class Side:
         return self.session_stop is not None or self.session_fail is not None
 
     def bound_tools(self) -> Iterator[tuple[str, str]]:
-        """Go through the tools that the stop rules name, each with the name of its field."""
+        """The tools that the stop rules name, each with the name of its field."""
         if self.stop_tool is not None:
             yield "stop_tool", self.stop_tool
         if self.session_stop is not None:

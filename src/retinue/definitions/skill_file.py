@@ -14,14 +14,14 @@ _LONGEST_NAME = 64
 LONGEST_DESCRIPTION = 1024
 _LONGEST_COMPATIBILITY = 500
 _FENCE = "---"
-_NO_BREAKS = dict.fromkeys(map(ord, "\x85\u2028\u2029"), " ")  # but for older YAML they are
+_NO_BREAKS = dict.fromkeys(map(ord, "\x85\u2028\u2029"), " ")  # line breaks in YAML 1.1
 
-_yaml: Any = yaml  # its stubs leave most of this open
+_yaml: Any = yaml  # its stubs are incomplete
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SkillComplaint:
-    """One thing that is wrong with a file."""
+    """One problem of a file."""
 
     message: str
     field: str = ""
@@ -30,7 +30,7 @@ class SkillComplaint:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SkillText:
-    """What a SKILL.md says of itself."""
+    """The fields of a SKILL.md."""
 
     name: str
     description: str
@@ -55,18 +55,18 @@ def find_skill_file(folder: Path) -> Path | None:
 
 
 def skill_name(text: str) -> str:
-    """A name in the form that counts, since the same letters can be written in several ways."""
+    """A name in normalized form, as the same letters can be encoded in several ways."""
     return unicodedata.normalize("NFKC", text.strip())
 
 
 def read_skill(text: str, folder_name: str) -> SkillText | Sequence[SkillComplaint]:
-    """Read the front matter, or tell everything that is wrong with it."""
+    """Read the front matter, or return all its problems."""
     front = _front_matter(text)
     found, complaints = front.fields, front.complaints
     if not complaints:
         complaints += [
             SkillComplaint(
-                message=f"unknown field {name!r}: {', '.join(FIELDS)} are known",
+                message=f"unknown field {name!r}; known fields: {', '.join(FIELDS)}",
                 field=name,
                 line=one.line,
             )
@@ -91,13 +91,11 @@ def _front_matter(text: str) -> _Front:
     lines = text.translate(_NO_BREAKS).split("\n")
     if lines[0].rstrip() != _FENCE:
         return _Front(
-            complaints=[SkillComplaint(message="expected front matter: a first line ---")]
+            complaints=[SkillComplaint(message="expected front matter: the first line must be ---")]
         )
     end = next((n for n, line in enumerate(lines[1:], 1) if line.rstrip() == _FENCE), None)
     if end is None:
-        return _Front(
-            complaints=[SkillComplaint(message="the front matter has no end: a line ---")]
-        )
+        return _Front(complaints=[SkillComplaint(message="the front matter has no closing ---")])
     written = "\n".join(lines[1:end])
     try:
         odd = next(_unusual(written), None)
@@ -105,7 +103,7 @@ def _front_matter(text: str) -> _Front:
             return _Front(complaints=[odd])
         return _fields(_yaml.compose(written, Loader=yaml.BaseLoader))
     except RecursionError:
-        return _Front(complaints=[SkillComplaint(message="not YAML: it is nested too deeply")])
+        return _Front(complaints=[SkillComplaint(message="not YAML: nested too deeply")])
     except yaml.YAMLError as error:
         mark = getattr(error, "problem_mark", None)
         reason = str(getattr(error, "problem", None) or error)
@@ -114,7 +112,7 @@ def _front_matter(text: str) -> _Front:
 
 
 def _unusual(written: str) -> Iterator[SkillComplaint]:
-    """What YAML has and the format does not: other readers of the file would refuse it."""
+    """YAML features that the format does not allow: other readers would refuse the file."""
     for event in _yaml.parse(written, Loader=yaml.BaseLoader):
         kinds = {
             "an anchor or an alias": getattr(event, "anchor", None) is not None,
@@ -140,7 +138,7 @@ def _fields(node: Any) -> _Front:
                 SkillComplaint(message="expected the name of a field", line=line)
             )
         elif key.value in front.fields:
-            message = f"{key.value!r} is there twice"
+            message = f"{key.value!r} is set twice"
             front.complaints.append(SkillComplaint(message=message, field=key.value, line=line))
         else:
             front.complaints += _repeated(value)
@@ -158,7 +156,7 @@ def _repeated(node: Any) -> Iterator[SkillComplaint]:
         for key, value in node.value:
             if str(key.value) in seen:
                 line = key.start_mark.line + 2
-                yield SkillComplaint(message=f"{key.value!r} is there twice", line=line)
+                yield SkillComplaint(message=f"{key.value!r} is set twice", line=line)
             seen.add(str(key.value))
             yield from _repeated(value)
 
@@ -167,15 +165,15 @@ def _name_complaints(found: _Field | None, folder_name: str) -> Iterator[SkillCo
     text = _text(found)
     line = found.line if found is not None else None
     if text is None:
-        yield SkillComplaint(message="expected a name that is not empty", field="name", line=line)
+        yield SkillComplaint(message="expected a non-empty name", field="name", line=line)
         return
     name, expected = skill_name(text), skill_name(folder_name)
     wrong = {
         f"{len(name)} characters; at most {_LONGEST_NAME}": len(name) > _LONGEST_NAME,
-        "expected small letters": name != name.lower(),
-        "a hyphen stands at its beginning or end": name.strip("-") != name,
-        "two hyphens stand next to each other": "--" in name,
-        "expected letters, digits and hyphens alone": not name.replace("-", "").isalnum(),
+        "expected lowercase letters": name != name.lower(),
+        "it begins or ends with a hyphen": name.strip("-") != name,
+        "it contains two hyphens in a row": "--" in name,
+        "expected only letters, digits and hyphens": not name.replace("-", "").isalnum(),
         f"expected the name of its folder, {folder_name!r}": name != expected,
     }
     for message, is_wrong in wrong.items():
@@ -187,7 +185,7 @@ def _description_complaints(found: _Field | None) -> Iterator[SkillComplaint]:
     text = _text(found)
     line = found.line if found is not None else None
     if text is None:
-        message = "expected a description that is not empty"
+        message = "expected a non-empty description"
         yield SkillComplaint(message=message, field="description", line=line)
     elif len(text) > LONGEST_DESCRIPTION:
         message = f"{len(text)} characters; at most {LONGEST_DESCRIPTION}"
@@ -205,6 +203,6 @@ def _compatibility_complaints(found: _Field | None) -> Iterator[SkillComplaint]:
 
 
 def _text(found: _Field | None) -> str | None:
-    """The field's text; None when there is none."""
+    """The text of the field, or None if it is empty."""
     is_text = found is not None and isinstance(found.value, str) and found.value.strip()
     return str(found.value) if found is not None and is_text else None

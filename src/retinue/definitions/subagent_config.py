@@ -1,4 +1,4 @@
-"""How a prompt may call a `dual_ai` definition: as a child agent of its own."""
+"""Options with which a prompt calls a `dual_ai` definition as a child agent."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -11,13 +11,11 @@ ParentCommunication = Literal["implicit", "explicit"]
 MESSAGE_PROPERTY = "message"
 PLAIN_SCHEMA: Mapping[str, Any] = {
     "type": "object",
-    "properties": {
-        MESSAGE_PROPERTY: {"type": "string", "minLength": 1, "description": "what it is to do"}
-    },
+    "properties": {MESSAGE_PROPERTY: {"type": "string", "minLength": 1, "description": "the task"}},
     "required": [MESSAGE_PROPERTY],
     "additionalProperties": False,
 }
-"""What a child takes whose prompt has no schema."""
+"""The arguments of a child whose prompt has no schema."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -25,16 +23,16 @@ class Immediate:
     """Start the child as soon as the prompt becomes active, before the first model step."""
 
     name_env: str | None = None
-    """variable that may name the child, shown to the model"""
+    """variable with the name of the child, visible to the model"""
     description_env: str | None = None
-    """variable that may describe its work, shown to the model"""
+    """variable with a description of its task, visible to the model"""
     scoped_env: tuple[str, ...] = ()
-    """variables handed over outside the model's sight"""
+    """variables passed to the child without the model seeing them"""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Resumable:
-    """Keep the child after its result, to be messaged again."""
+    """Keep the child after its result, so that it can receive more messages."""
 
     receives_messages: SideName = "side_a"
     max_instances: int | None = None
@@ -56,11 +54,11 @@ class SubagentConfig:
     init_user_message_property: str | None = None
     """argument that becomes the first message"""
     init_attachments_property: str | None = None
-    """argument that holds paths of files to copy"""
+    """argument that contains paths of files to copy"""
     init_agent_name_property: str | None = None
-    """argument that names the child"""
+    """argument that contains the name of the child"""
     target: str = ""
-    """the key of what it names, where that is not the name itself (in packages)"""
+    """the key of the target if it differs from the name (in packages)"""
 
     @property
     def key(self) -> str:
@@ -68,5 +66,5 @@ class SubagentConfig:
 
 
 def is_switched_on(value: str | None) -> bool:
-    """Read the variable of an optional entry; unset and unknown words are off."""
+    """Whether the value of an optional entry's variable switches it on; unknown words do not."""
     return value is not None and value.strip().lower() in {"true", "1", "yes"}

@@ -1,4 +1,4 @@
-"""Inheritance between files: `extends` takes what a template says and lets the entry change it."""
+"""Inheritance between files: `extends` merges an entry over templates."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -11,12 +11,12 @@ from retinue.settings.keys import did_you_mean
 from retinue.settings.table_reader import Spelling
 
 IDENTITY_FIELDS = ("name", "display_name", "description")
-"""What a template cannot give: two definitions with one name are never meant."""
+"""Fields that a template cannot set, as each definition has its own."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Inherited:
-    """An entry's table with its templates merged in, and how each key was spelled."""
+    """An entry's table with its templates merged in, and the spelling of each key."""
 
     table: Table
     spelling: Spelling
@@ -25,7 +25,7 @@ class Inherited:
 def inherit(
     entry: SourceEntry, templates: Mapping[str, SourceEntry | None], chain: tuple[str, ...] = ()
 ) -> Inherited:
-    """Merge an entry over its templates, from left to right; a null stays, and so deletes.
+    """Merge an entry over its templates, from left to right; a null is kept and so deletes a key.
 
     A template that does not load is None.
     """
@@ -48,7 +48,7 @@ def inherit(
 
 
 def merged(base: Table, over: Table) -> Table:
-    """Tables merge key by key; lists and all other values are replaced."""
+    """Tables are merged key by key; lists and all other values are replaced."""
     result = dict(base)
     for key, value in over.items():
         below = result.get(key)
@@ -60,7 +60,7 @@ def merged(base: Table, over: Table) -> Table:
 
 
 def parents_of(entry: SourceEntry) -> tuple[str, ...]:
-    """Name the templates that an entry extends itself."""
+    """The templates that an entry extends directly."""
     extends = entry.table.get("extends") or ()
     names = (extends,) if isinstance(extends, str) else extends
     if not isinstance(names, list | tuple):

@@ -1,4 +1,4 @@
-"""Declarations of variables, as files and the code of tools write them."""
+"""Reads declarations of variables in files and in the code of tools."""
 
 from collections.abc import Mapping
 from typing import Any

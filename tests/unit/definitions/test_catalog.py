@@ -321,7 +321,7 @@ def test_a_file_that_takes_a_name_over_wins_by_its_path(project: Project) -> Non
     project.refresh(catalog)
 
     assert catalog.definition("twin").model == "a"
-    assert errors(catalog) == ["agents/b.toml: name: 'twin' is defined in agents/a.toml already"]
+    assert errors(catalog) == ["agents/b.toml: name: 'twin' is already defined in agents/a.toml"]
 
 
 def test_a_tool_that_appears_or_goes_is_noticed(project: Project) -> None:

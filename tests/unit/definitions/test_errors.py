@@ -7,8 +7,8 @@ from tests.unit.definitions.project import Project
 
 ONE_DEFINITION = [
     ("name = 3", "name: expected text, got a number"),
-    ('name = "two words"', "name: expected letters, digits, '_', '-' and '.', at most 64"),
-    ('name = "../up"', "name: expected letters, digits"),
+    ('name = "two words"', "name: expected at most 64 letters, digits, '_', '-' and '.'"),
+    ('name = "../up"', "name: expected at most 64 letters, digits"),
     ('type = "robot"', "type: expected one of 'ai_human', 'dual_ai' or 'chat', got"),
     ('toolAllowlist = "time"', "toolAllowlist: expected a list, got 'time'"),
     ('toolAllowlist = ["a", 3]', "toolAllowlist[1]: expected text, got a number"),
@@ -39,14 +39,14 @@ ONE_DEFINITION = [
     ('chat = "pi"', "chat.provider: unsupported provider 'pi': write it before the name of the"),
     ('[chat]\nprovider = "openai"', "chat.provider: unsupported provider 'openai'"),
     ('type = "dual_ai"', "sideB: is required when type is 'dual_ai'"),
-    ('type = "dual_ai"\nsystemPrompt = "x"', "systemPrompt: belongs to one AI side"),
+    ('type = "dual_ai"\nsystemPrompt = "x"', "systemPrompt: is for one AI side"),
     (
         'type = "dual_ai"\nsideA = {label = "A"}\nsideB = {prompt = "b"}',
         "sideA.prompt: is required",
     ),
     (
         'exposeAsTool = true\nname = "a.b"',
-        "name: expected letters, digits, '_' and '-' only, because exposeAsTool makes it a tool",
+        "name: expected only letters, digits, '_' and '-', because exposeAsTool makes it a tool",
     ),
     (
         'toolDenylist = ["done"]\nsideA = {stopTool = "done"}',
@@ -115,7 +115,7 @@ def test_an_error_in_a_collection_names_its_place(project: Project) -> None:
         (
             "agents/a.json",
             '{"toolDenylist": ["a"], "toolDenylist": []}',
-            "agents/a.json: not valid JSON: key 'toolDenylist' is given twice",
+            "agents/a.json: not valid JSON: key 'toolDenylist' is set twice",
         ),
         ("agents/a.json", '{"systemPrompt": "\\ud800"}', "agents/a.json: holds half a character"),
         ("agents/a.json", '{"env":' * 9000, "agents/a.json: is nested too deeply"),
@@ -125,12 +125,12 @@ def test_an_error_in_a_collection_names_its_place(project: Project) -> None:
         (
             "agents/a.md",
             "---\nmodel: a\nx:\n  model: b\nmodel: b\n---\n",
-            "agents/a.md:5: front matter is not valid YAML: key 'model' is given twice",
+            "agents/a.md:5: front matter is not valid YAML: key 'model' is set twice",
         ),
         (
             "agents/a.md",
             "---\nsystemPrompt: a\n---\nb",
-            "agents/a.md: systemPrompt: is given twice: here and as the text below",
+            "agents/a.md: systemPrompt: is set twice: here and as the text below",
         ),
         (
             "agents/a.md",
@@ -172,7 +172,7 @@ def test_of_two_definitions_with_one_name_both_files_are_named(project: Project)
     catalog = project.catalog()
 
     assert [str(problem) for problem in catalog.errors()] == [
-        "agents/b.toml: name: 'twin' is defined in agents/a.toml already"
+        "agents/b.toml: name: 'twin' is already defined in agents/a.toml"
     ]
     assert catalog.definition("twin").model == "first"
 
@@ -181,7 +181,7 @@ def test_two_definitions_with_one_name_in_one_file_are_told_apart(project: Proje
     project.write("agents/all.json", '{"agents": [{"agentId": "a"}, {"agentId": "a"}]}')
 
     assert (
-        "agents/all.json: agents[1].agentId: 'a' is defined in agents/all.json (agents[0])"
+        "agents/all.json: agents[1].agentId: 'a' is already defined in agents/all.json (agents[0])"
         in (project.problems()[0])
     )
 

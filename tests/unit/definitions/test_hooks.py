@@ -70,7 +70,7 @@ def test_hooks_come_from_their_folder_and_from_any_other_python_file(project: Pr
             "hooks/two.py",
             "from retinue import define_hook\n"
             "define_hook(hook='filter_messages', id='redact', execute=print)",
-            "hooks/two.py:2: id: 'redact' is defined in hooks/redact.py already",
+            "hooks/two.py:2: id: 'redact' is already defined in hooks/redact.py",
         ),
     ],
 )

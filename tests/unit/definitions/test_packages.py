@@ -126,7 +126,7 @@ def test_a_name_that_the_project_has_already_is_an_error_that_names_both(project
     catalog = project.catalog()
 
     assert errors(catalog) == [
-        "packages/studio/retinue-package.toml: entryAgents[0]: there is an agent 'maker' already, "
+        "packages/studio/retinue-package.toml: entryAgents[0]: the agent 'maker' already exists, "
         "from agents/maker.toml"
     ]
     assert catalog.public("maker").display_name == "Mine"
@@ -142,7 +142,7 @@ def test_a_name_that_another_package_has_already_is_an_error_that_names_both(
     catalog = project.catalog()
 
     assert errors(catalog) == [
-        "packages/second/retinue-package.toml: entryAgents[0]: there is an agent 'maker' already, "
+        "packages/second/retinue-package.toml: entryAgents[0]: the agent 'maker' already exists, "
         "from packages/first/retinue-package.toml"
     ]
     assert catalog.public("maker").display_name == "First"

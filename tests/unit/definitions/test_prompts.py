@@ -238,7 +238,7 @@ def test_without_a_list_of_tools_every_other_name_is_a_tool(crowded: Project) ->
         ("tools: [draw, draw]", "tools[1]: 'draw' is listed twice"),
         (
             "tools: [hermit]",
-            "tools[0]: agent 'hermit' cannot be called: it does not say exposeAsTool",
+            "tools[0]: agent 'hermit' cannot be called: it does not set exposeAsTool",
         ),
         (
             "tools: [{name: draw, blocking: true}]",
@@ -261,13 +261,13 @@ def test_without_a_list_of_tools_every_other_name_is_a_tool(crowded: Project) ->
         ("requiredSchema: {properties: {}}", "requiredSchema.type: expected 'object'"),
         (
             "requiredSchema: {type: object, properties: {size: {type: big}}}",
-            "requiredSchema: is no JSON schema: properties.size.type: 'big'",
+            "requiredSchema: is not a JSON schema: properties.size.type: 'big'",
         ),
         ("variables: [{type: text}]", "variables[0].name: is required"),
-        ("variables: [1st]", "variables[0].name: expected letters, digits and '_', not a digit"),
+        ("variables: [1st]", "variables[0].name: expected letters, digits and '_', no digit"),
         ("tools: [{name: draw, optional: IS ON}]", "tools[0].optional: expected letters, digits"),
         ("description: x", "unknown key 'description'; use toolDescription"),
-        ("prompt: x", "prompt: is given twice: here and as the text below the front matter"),
+        ("prompt: x", "prompt: is set twice: here and as the text below the front matter"),
     ],
 )
 def test_a_prompt_that_does_not_load_names_field_and_expectation(
@@ -287,24 +287,24 @@ SCHEMA = "{type: object, properties: {question: {type: string}}, additionalPrope
     [
         (
             "{name: expert, initUserMessageProperty: qestion}",
-            "initUserMessageProperty: 'qestion' is never given: 'expert' takes 'question'"
+            "initUserMessageProperty: 'qestion' is never passed: 'expert' accepts 'question'"
             "; did you mean 'question'?",
         ),
         (
             "{name: consul, init_attachments_property: files}",
-            "init_attachments_property: 'files' is never given: 'consul' takes 'question'",
+            "init_attachments_property: 'files' is never passed: 'consul' accepts 'question'",
         ),
         (
             "{name: pair, initAgentNameProperty: who}",
-            "initAgentNameProperty: 'who' is never given: 'pair' takes 'question'",
+            "initAgentNameProperty: 'who' is never passed: 'pair' accepts 'question'",
         ),
         (
             "{name: pair, resumable: {receives_messages: side_b}, initUserMessageProperty: task}",
-            "initUserMessageProperty: 'task' is never given: 'pair' takes no arguments",
+            "initUserMessageProperty: 'task' is never passed: 'pair' accepts no arguments",
         ),
         (
             "{name: asset_subagent, initUserMessageProperty: task}",
-            "initUserMessageProperty: 'task' is never given: 'asset_subagent' takes 'message'",
+            "initUserMessageProperty: 'task' is never passed: 'asset_subagent' accepts 'message'",
         ),
         ("{name: expert, initUserMessageProperty: question}", None),
         ("{name: open, initUserMessageProperty: question}", None),
@@ -409,7 +409,7 @@ def test_an_undeclared_name_stays_as_written_with_a_warning(project: Project) ->
     catalog = project.catalog()
 
     assert catalog.prompt("p").render({"CTY": "secret", "jinja": "secret"}) == "{{CTY}} {{jinja}}"
-    assert [problem.message.partition(" is no ")[0] for problem in warnings(catalog)] == [
+    assert [problem.message.partition(" is not a ")[0] for problem in warnings(catalog)] == [
         "{{CTY}}",
         "{{jinja}}",
     ]
@@ -430,7 +430,7 @@ def test_escaped_braces_are_just_braces(project: Project) -> None:
 def test_a_secret_is_never_put_into_a_prompt(project: Project) -> None:
     (problem,) = prompt_errors(project, "variables: [TOKEN]", "Use {{TOKEN}}.")
 
-    assert "TOKEN is a secret, and secrets are never put into a prompt" in problem
+    assert "TOKEN is a secret, and secrets are never inserted into a prompt" in problem
 
 
 def test_variables_come_along_with_an_include_and_the_outer_declaration_wins(

@@ -89,7 +89,7 @@ def test_two_sides_without_a_bound_are_a_warning(sided: Project) -> None:
     catalog = sided.catalog(TOOLS)
 
     assert [str(problem) for problem in warnings(catalog)] == [
-        "agents/d.toml: maxSessionTurns: is missing: nothing bounds the exchange"
+        "agents/d.toml: maxSessionTurns: is missing: the exchange has no limit"
     ]
     assert catalog.definition("d")
 
@@ -152,7 +152,7 @@ def test_a_text_and_a_prompt_for_one_side_are_refused(sided: Project) -> None:
     sided.write("agents/d.toml", 'systemPrompt = "x"\n[sideA]\nprompt = "a"')
 
     assert errors(sided.catalog(TOOLS)) == [
-        "agents/d.toml: systemPrompt: is given beside sideA.prompt ('a')"
+        "agents/d.toml: systemPrompt: cannot be combined with sideA.prompt ('a')"
     ]
 
 

@@ -163,7 +163,7 @@ def test_one_bad_folder_hides_no_other_skill(tmp_path: Path) -> None:
     assert list(skills.known) == ["mine"]
     told = {one.file: one.message for one in skills.problems()}
     assert told == {
-        "skills/deep/SKILL.md": "not YAML: it is nested too deeply",
+        "skills/deep/SKILL.md": "not YAML: nested too deeply",
         "skills/giant/SKILL.md": "it is larger than 1000000 bytes",
     }
 

@@ -127,7 +127,7 @@ def test_a_template_gives_no_identity(project: Project) -> None:
 
     assert errors(project.catalog()) == [
         "agents/templates/base.toml: displayName: "
-        "cannot stand in a template; every definition has its own"
+        "is not allowed in a template; each definition has its own"
     ]
 
 
@@ -138,7 +138,7 @@ def test_two_templates_with_one_name_are_refused(project: Project) -> None:
     catalog = project.catalog()
 
     assert errors(catalog) == [
-        "agents/templates/base.toml: template 'base' is defined in agents/all.json already"
+        "agents/templates/base.toml: template 'base' is already defined in agents/all.json"
     ]
     assert catalog.definition("z").model == "first"
 

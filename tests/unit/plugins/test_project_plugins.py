@@ -128,7 +128,7 @@ async def test_a_file_that_never_ends_is_told(
     assert await folder.said() == "one"
     [problem] = folder.plugins.problems()
     assert problem.using_last_good
-    assert "it has not loaded in 0.2 seconds" in problem.message
+    assert "it did not load within 0.2 seconds" in problem.message
     monkeypatch.setattr(python_folder, "LOAD_SECONDS", 30)
     folder.write("echo.py", GOOD.replace("one", "two"))
     assert await folder.said() == "two"
