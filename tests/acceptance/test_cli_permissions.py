@@ -76,7 +76,7 @@ def test_a_permission_is_listed_shown_whole_and_allowed_once(served: Path) -> No
     request = asked(served, "asker", NETWORK)
     listed = look("permissions", project=served).out
     assert request["id"] in listed
-    assert "wants to use the network" in listed
+    assert "wants to access the network" in listed
     shown = look("permissions", request["id"], project=served).out
     assert "│ @network" in shown
     assert "│ look it up" in shown
@@ -138,7 +138,7 @@ def test_a_pipe_is_shown_what_is_asked_and_its_next_line_decides(project: Path) 
     card, _, rest = done.out.partition("y to allow")
     assert re.search(r"Permission \S+\n", card)
     assert "│ look it up" in card
-    assert "allowed: wants to use the network" in rest
+    assert "allowed: wants to access the network" in rest
     assert rest.index("Granted") < rest.index("`time` says")
 
 
@@ -192,10 +192,10 @@ def test_a_person_says_y_and_the_agent_goes_on(project: Path) -> None:
     try:
         chat.expect("New conversation")
         chat.type(NETWORK + "\r")
-        chat.expect("wants to use the network")
+        chat.expect("wants to access the network")
         chat.expect("y to allow or n to deny")
         chat.type("y\r")
-        chat.expect("allowed: wants to use the network")
+        chat.expect("allowed: wants to access")
         chat.expect("Granted: you now have @network")
         chat.type(QUESTION + "\r")
         chat.expect("Answer field by field")
@@ -250,7 +250,7 @@ def test_what_an_asked_agent_asks_is_decided_in_the_caller_s_chat(project: Path)
         chat.expect("New conversation")
         chat.type(f"ask asker to {NETWORK}\r")
         chat.expect("of asker")
-        chat.expect("wants to use the network")
+        chat.expect("wants to access the network")
         chat.type("y\r")
         chat.expect("allowed: ")
         chat.expect(r"✓ agents_message\(")

@@ -146,7 +146,7 @@ async def test_where_it_cannot_be_shown_the_answer_says_why(door: Door) -> None:
     assert status == 404 and "there is no list 'moon'" in said
     async with window(door, "here"):
         status, said = await refused("lists_show", list="groceries", window_id="gone")
-        assert status == 404 and "window_not_found" in said and "open are here" in said
+        assert status == 404 and "window_not_found" in said and "open: here" in said
         status, said = await refused("lists_show", list="groceries", panel_id="nowhere")
         assert status == 404 and "panel_not_found" in said
         status, said = await refused("lists_show", list="groceries", panel_id="chat")
