@@ -192,13 +192,13 @@ def _reported(agents: Agents, child: Told, expected: Expected) -> Iterator[str]:
     name, parent = child["definition"], agents[child["parent"]]
     told = [record for record in parent["records"] if _tells_of(record, child, expected)]
     if len(told) != expected.runs * (1 if not expected.blocks else expected.count):
-        yield f"subagent: the parent was told {len(told)} times of {expected.runs} runs of {name!r}"
+        yield f"subagent: the parent got {len(told)} reports of {expected.runs} runs of {name!r}"
     if any(len(record.get("files", ())) != expected.files for record in told):
         yield f"subagent: a result of {name!r} came without its file"
     for record in told:
         text = record["text"]
         if not expected.blocks and ("reported a failure" in text) != expected.has_failed:
-            yield f"subagent: the parent was told of {name!r}: {text!r}"
+            yield f"subagent: the parent got the report of {name!r}: {text!r}"
     lifecycle = dict(parent["children"]).get(child["id"])
     due = "idle" if expected.is_kept else "terminated"
     if lifecycle != due:

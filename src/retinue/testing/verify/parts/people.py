@@ -89,7 +89,7 @@ def schedules(evidence: Evidence) -> Iterator[str]:
             if record["kind"] == "system" and record.get("origin") == name
         ]
         if told != [slot.get("itemId") for slot in slots]:
-            yield f"schedule: {name!r} was told {len(told)} times for {len(slots)} slots"
+            yield f"schedule: {name!r} was delivered {len(told)} times for {len(slots)} slots"
 
 
 PEOPLE = Part(

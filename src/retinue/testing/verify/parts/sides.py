@@ -66,7 +66,7 @@ def alternate(evidence: Evidence) -> Iterator[str]:
             yield f"side: they spoke {spoken}"
     reasons = [r["text"] for agent in evidence.at("limited") for r in results_of(agent, "tired")]
     if len(reasons) != 1 or "after 3 turns" not in reasons[0]:
-        yield f"side: the parent was told {reasons}"
+        yield f"side: the parent got the reports {reasons}"
 
 
 SIDES = Part(

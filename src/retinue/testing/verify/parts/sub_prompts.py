@@ -61,7 +61,7 @@ def answered(evidence: Evidence) -> Iterator[str]:
         if name == "herald":
             heard = [r for agent in evidence.at("hearer") for r in records_of(agent, "system")]
             if len(heard) != is_ok:
-                yield f"prompt: {len(heard)} were told, after {results[0]['status']!r}"
+                yield f"prompt: {len(heard)} posts arrived after {results[0]['status']!r}"
 
 
 SUB_PROMPTS = Part(

@@ -77,7 +77,7 @@ def handed_over(evidence: Evidence) -> Iterator[str]:
     for agent in agents:
         told = [record["text"] for record in records_of(agent, "handoff")]
         if told != ["over"]:
-            yield f"handoff: the successor was told {told}"
+            yield f"handoff: the successor received {told}"
         answers = [record for record in records_of(agent, "assistant") if _is_answer(record)]
         if len(answers) != 2:
             yield f"handoff: the successor answered {len(answers)} times"

@@ -44,7 +44,7 @@ def posts(evidence: Evidence) -> Iterator[str]:
             told += record["kind"] == "tool" and record["text"] == "told"
             news += record["kind"] == "system" and record["text"] == "news"
     if told != news or told != 1:
-        yield f"post: told {told} times, arrived {news} times"
+        yield f"post: sent {told} times, arrived {news} times"
 
 
 TOOLS = Part(
