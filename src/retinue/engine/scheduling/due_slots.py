@@ -1,4 +1,4 @@
-"""What follows from a time that has come: one decision, one transaction."""
+"""Handles a due schedule: one decision, one transaction."""
 
 import logging
 from collections.abc import Awaitable, Callable, Sequence
@@ -19,16 +19,16 @@ from retinue.tools.port import Tool
 
 logger = logging.getLogger(__name__)
 
-OVERLAPS = "the run before is not finished"
-MISSED = "its time passed while the server was not running"
+OVERLAPS = "the previous run has not finished"
+MISSED = "it was due while the server was not running"
 
 
 ToolsOf = Callable[[str, Agent | None], Awaitable[Sequence[Tool]]]
-"""The tools that agents of a definition may use now."""
+"""The tools that agents of a definition may currently use."""
 
 
 class Firer:
-    """Handles one schedule whose time has come."""
+    """Handles one due schedule."""
 
     def __init__(self, schedules: Schedules, clock: Clock, tools_of: ToolsOf) -> None:
         self._schedules = schedules
@@ -36,7 +36,7 @@ class Firer:
         self._clock = clock
 
     async def fire(self, stored: StoredSchedule) -> None:
-        """Run it, skip it, or record why neither could be done; raises `StoreError` only."""
+        """Run it, skip it, or record why it failed. Raises only `StoreError`."""
         now = self._clock.now()
         assert stored.next_at is not None  # it is due
         due = what_is_due(stored.schedule, stored.next_at, now)
@@ -102,7 +102,7 @@ class Firer:
         return replace(firing, marks={key: replace(looked.mark, woke_at=now)})
 
     async def _why_refused(self, schedule: Schedule) -> str | None:
-        """Ask again what was asked when an agent made the watch: definitions change."""
+        """Repeat the check made when the agent created the watch, as definitions change."""
         if schedule.made_by is None or schedule.watch is None:
             return None
         name, maker = await self._schedules.maker_of(schedule)
@@ -117,7 +117,7 @@ class Firer:
     async def _failed(
         self, stored: StoredSchedule, due: Due, now: datetime, reason: str, mark: Mark
     ) -> Firing:
-        """Record the failure, and tell the owner, once until it has worked in between."""
+        """Record the failure and notify the owner, once until the schedule has worked again."""
         schedule = stored.schedule
         notice = None
         if not mark.is_told:
@@ -125,7 +125,7 @@ class Firer:
                 schedule.owner,
                 f"[schedule] {schedule.title}\nid: {schedule.id}\n\n"
                 f"This schedule could not run: {reason}. Tell the user once. "
-                "You will hear of it again only after it has worked in between.",
+                "You will be notified again only after it has worked in between.",
                 to=schedule.report_to or schedule.target,
                 sender=schedule.id,
                 now=now,
@@ -141,7 +141,7 @@ class Firer:
 
 
 def _firing(stored: StoredSchedule, due: Due, now: datetime) -> Firing:
-    """A time of which there is nothing to tell: the schedule only moves on."""
+    """A firing that records no slot and only advances the schedule."""
     return Firing(
         owner=stored.schedule.owner,
         schedule_id=stored.schedule.id,

@@ -1,4 +1,4 @@
-"""What doors and tools do with schedules: make, change, pause, run, delete and list them."""
+"""Operations on schedules: create, change, pause, run, delete and list."""
 
 import contextlib
 from collections.abc import Sequence
@@ -30,12 +30,12 @@ _TRIES = 5
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NewSchedule:
-    """A schedule to make."""
+    """A schedule to create."""
 
     title: str
     prompt: str
     cron: str | None = None
-    at: str | None = None  # as people write it
+    at: str | None = None  # as entered by the user
     timezone: str | None = None
     catch_up: CatchUp = "skip"
     definition: str | None = None
@@ -45,12 +45,12 @@ class NewSchedule:
     is_paused: bool = False
     source: Source = "http"
     made_by: AgentId | None = None
-    key: str | None = None  # the same key makes the same schedule again
+    key: str | None = None  # a repeated key returns the same schedule
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ScheduleChanges:
-    """What to change; UNSET stays as it is, None clears."""
+    """Fields to change; UNSET leaves a field unchanged, None clears it."""
 
     title: str | UnsetType = UNSET
     prompt: str | UnsetType = UNSET
@@ -96,11 +96,11 @@ class Schedules:
 
     @property
     def timezone(self) -> str:
-        """Of schedules that name none."""
+        """The time zone of schedules that name none."""
         return self.settings.timezone or machine_zone()
 
     async def create(self, owner: OwnerId, new: NewSchedule) -> StoredSchedule:
-        """Make a schedule, after everything about it was looked at; a repeat gives the first."""
+        """Check and create a schedule; a repeat returns the first one."""
         names = _ids(new)
         if new.key is not None:
             for stored in await self.store.all(owner):
@@ -121,7 +121,7 @@ class Schedules:
                 await self.store.remember(owner, mark_key(name), mark)
             if is_new or new.key is not None:
                 return stored
-        raise ConflictError(f"there are many schedules called {new.title!r}: use another title")
+        raise ConflictError(f"too many schedules are called {new.title!r}: use another title")
 
     def _schedule(
         self, owner: OwnerId, new: NewSchedule, name: ScheduleId, now: datetime
@@ -155,7 +155,7 @@ class Schedules:
                 await self._agents.agent(schedule.owner, agent_id)
 
     async def maker_of(self, schedule: Schedule) -> tuple[str, Agent | None]:
-        """Its maker and the definition that this follows now, else the one it was made with."""
+        """The agent that created it and its current definition, else the schedule's definition."""
         if schedule.made_by is not None:
             with contextlib.suppress(NotFoundError):
                 maker = await self._agents.agent(schedule.owner, schedule.made_by)
@@ -172,7 +172,7 @@ class Schedules:
     async def change(
         self, owner: OwnerId, schedule_id: ScheduleId, changes: ScheduleChanges
     ) -> StoredSchedule:
-        """Change it whole or not at all."""
+        """Change it completely or not at all."""
         for attempt in range(_TRIES):
             stored = await self.store.get(owner, schedule_id)
             if stored.schedule.source == "settings" and not changes.is_only_pausing:
@@ -201,7 +201,7 @@ class Schedules:
         return done
 
     async def delete(self, owner: OwnerId, schedule_id: ScheduleId) -> None:
-        """Forget it; its agent and what was said stay."""
+        """Delete a schedule; its agent and history are kept."""
         stored = await self.store.get(owner, schedule_id)
         if stored.schedule.source == "settings":
             raise _is_set(schedule_id)
@@ -210,12 +210,12 @@ class Schedules:
     async def run(
         self, owner: OwnerId, schedule_id: ScheduleId, *, key: str | None = None
     ) -> Receipt:
-        """Run it now, whatever its times say; the next one stays as it is."""
+        """Run it now, regardless of its times; the next due time is unchanged."""
         stored = await self.store.get(owner, schedule_id)
         schedule = stored.schedule
         for attempt in range(_TRIES):
             now = self._clock.now()
-            # Never a slot of its own times: that one has still to come.
+            # Not one of its own due times, as that slot is still to come.
             due_at = now + timedelta(microseconds=attempt + (now == stored.next_at))
             text = schedule_text(schedule, now, now, "")
             run_key = f"run/{schedule_id}/{key or now.timestamp()}"
@@ -244,7 +244,7 @@ class Schedules:
 
 
 def _ids(new: NewSchedule) -> list[ScheduleId]:
-    """The names to try: a readable one, and others beside it when it is taken."""
+    """The ids to try: a readable one, and numbered ones if it is taken."""
     slug = slug_of(new.title)
     if new.key is not None:
         digest = blake2b(new.key.encode(), digest_size=4).hexdigest()
@@ -284,7 +284,7 @@ def _merged(before: Schedule, changes: ScheduleChanges, now: datetime) -> Schedu
 
 
 def next_after_change(stored: StoredSchedule, after: Schedule, now: datetime) -> datetime | None:
-    """When a changed schedule is due: other times count anew, the same ones go on."""
+    """The next due time of a changed schedule: recomputed only if its times changed."""
     before = stored.schedule
     if after.is_paused:
         return None
@@ -295,11 +295,11 @@ def next_after_change(stored: StoredSchedule, after: Schedule, now: datetime) ->
     )
     if is_same_time and not before.is_paused:
         return stored.next_at
-    return next_due(after, now)  # of what ran once already, the slot is taken
+    return next_due(after, now)  # the slot of a one-time schedule that has run is taken
 
 
 def _is_set(schedule_id: ScheduleId) -> RefusedError:
     return RefusedError(
-        f"the schedule {schedule_id!r} is set in retinue.toml: change it there "
-        "(it can be paused, resumed and run from here)"
+        f"the schedule {schedule_id!r} is defined in retinue.toml: change it there "
+        "(you can pause, resume and run it here)"
     )

@@ -1,4 +1,4 @@
-"""Schedules and heartbeat tasks as doors show them."""
+"""Schedules and heartbeat tasks as the API returns them."""
 
 from collections.abc import Mapping
 from typing import Any, cast

@@ -1,4 +1,4 @@
-"""What the sandbox of an agent gets of its skills: their folders, the way back, and a pass."""
+"""The sandbox mounts for an agent's skills: their folders, the API socket, and a token."""
 
 from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager
@@ -17,16 +17,16 @@ SOCKET = "skills.sock"
 _DOOR_PLACE = "/run/retinue"
 
 OpenDoor = Callable[[], Awaitable[Path]]
-"""Gives the folder of the socket where command lines call; opens it when it is not open yet."""
+"""Returns the folder of the socket that command lines connect to; opens it if needed."""
 
 
 class SandboxMounts:
-    """Equips the sandboxes of agents that are offered skills; the others get nothing."""
+    """Adds mounts to the sandboxes of agents that are offered skills."""
 
     def __init__(self, shelf: SkillCatalog, passes: SandboxTokens, *, seconds: float) -> None:
         self.shelf = shelf
         self.passes = passes
-        self._seconds = seconds  # that a command may take
+        self._seconds = seconds  # the time limit of a command
         self._open: OpenDoor | None = None
 
     def open_with(self, open_door: OpenDoor) -> None:
@@ -34,7 +34,7 @@ class SandboxMounts:
 
     @asynccontextmanager
     async def equip(self, ctx: ToolContext) -> AsyncGenerator[SandboxExtras]:
-        """For the time of one command."""
+        """The mounts for the duration of one command."""
         call = call_of(ctx)
         definition, tools = call.config.definition, call.config.scoped
         read = [

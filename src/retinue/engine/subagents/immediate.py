@@ -1,7 +1,7 @@
-"""Immediate subagents: begun when the prompt that lists them becomes active, before its model.
+"""Immediate subagents: started when the prompt that lists them becomes active, before its model.
 
-They are ordinary calls. The engine writes them down in the model's stead, as the first thing of
-that prompt, and all that follows (scope, waiting, results, crashes) is as for any other call.
+They are ordinary calls. The engine writes them in place of the model, as the first step of that
+prompt; scope, waiting, results and crashes work as for any other call.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -31,9 +31,9 @@ Value = Callable[[str], str | None]
 
 
 class Boots:
-    """Writes the calls of a prompt's immediate subagents, once for each time it becomes active.
+    """Writes the calls of a prompt's immediate subagents, once per activation of the prompt.
 
-    One that is switched on while the prompt is active begins before the next step of its model.
+    One that is switched on while the prompt is active starts before the next step of its model.
     """
 
     def __init__(self, environment: Environment, catalog: Catalog) -> None:
@@ -47,7 +47,7 @@ class Boots:
         )
 
     def write(self, draft: Draft, live: LiveAgent, prompt_config: PromptConfig) -> None:
-        """Note that the prompt is active, and ask for its immediate subagents."""
+        """Record that the prompt is active, and call its immediate subagents."""
         value = self._environment.of(live, prompt_config.definition, prompt_config.side.prompt).get
         calls = [
             (_call(config, prompt_config, value, number), number)
@@ -73,7 +73,7 @@ class Boots:
     def _scoped(
         self, config: SubagentConfig, live: LiveAgent, prompt_config: PromptConfig
     ) -> Sequence[str]:
-        """What each instance has to be given for itself, where the parent has anything to give."""
+        """The variables that each instance receives separately, if the parent has any."""
         if not live.state.env:
             return ()
         try:
@@ -89,12 +89,12 @@ class Boots:
 
 
 def boots(definition: Definition) -> bool:
-    """Whether an agent of this definition begins something as soon as it is there."""
+    """Whether a new agent of this definition starts something immediately."""
     return any(_immediate(definition.side_a.prompt.tools or ()))
 
 
 def boot_post(agent: Agent, at: datetime) -> Post:
-    """What wakes a new agent before anybody has written to it."""
+    """The item that wakes a new agent before anyone has written to it."""
     body = ItemBody(text="", sender=Sender(type="engine"))
     item = NewItem(id=new_item_id(), kind="boot", body=body, admitted_at=at, silent=True)
     return Post(to=agent.id, item=item, owner=agent.owner)
@@ -107,7 +107,7 @@ def _immediate(entries: Sequence[object]) -> Iterator[SubagentConfig]:
 
 
 def _mark(live: LiveAgent, prompt_config: PromptConfig, config: SubagentConfig) -> str:
-    """Notes that an entry is taken care of; an optional one may be switched on after the others."""
+    """The mark of a handled entry; an optional entry may be switched on after the others."""
     side = live.state.turn.side if live.state.turn is not None else "side_a"
     place = f"{prompt_config.definition.name}/{side}"
     return place if config.optional is None else f"{place}/{config.name}"
@@ -118,8 +118,8 @@ def _can_be_called(config: SubagentConfig, prompt_config: PromptConfig) -> bool:
 
 
 def _due(config: SubagentConfig, state: AgentState, scoped: Sequence[str]) -> list[int]:
-    """The instances to begin: none that is there already, and no more than there may be."""
-    assert config.immediate is not None  # that is why it is called
+    """The instances to start: none that already exists, within the limit."""
+    assert config.immediate is not None  # the caller filters
     live = sum(entry.is_addressable and entry.name == config.name for entry in state.children)
     numbers = instances(config.immediate, scoped, state.env)
     most = config.resumable.max_instances if config.resumable is not None else None
@@ -132,7 +132,7 @@ def _call(
     config: SubagentConfig, prompt_config: PromptConfig, value: Value, number: int
 ) -> CallPart:
     immediate = config.immediate
-    assert immediate is not None  # that is why it is called
+    assert immediate is not None  # the caller filters
 
     def hint(name: str | None) -> str | None:
         return value(indexed(name, number)) if name is not None else None

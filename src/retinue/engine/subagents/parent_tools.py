@@ -1,4 +1,4 @@
-"""`notify_parent` and `set_status`: what a subagent tells its parent beside its result."""
+"""`notify_parent` and `set_status`: messages and status from a subagent to its parent."""
 
 from collections.abc import Mapping
 from typing import Annotated, Any
@@ -26,9 +26,9 @@ async def notify_parent(
 async def set_status(
     ctx: ToolContext, status: Annotated[str, "the current activity, in a few words"]
 ) -> str:
-    """Say in a few words what you are doing, for the agent that started you to look up."""
+    """Set a short status that the agent that started you can look up."""
     ctx.set_status(status)
-    return "Noted."
+    return "Status set."
 
 
 class ChildTools:

@@ -1,9 +1,8 @@
-"""Prompts that are called like tools: one model step and its tools, out of the caller's context.
+"""Prompts that are called as tools: one model step with its tools, outside the caller's context.
 
-Nothing of the step is stored but the call's result. A prompt without tools can be asked again after
-a crash; one with tools is never run twice, since the model might call others the second time. It
-may call other prompts, hand over and begin subagents, but it waits for nobody: results of subagents
-reach the agent as messages.
+Only the call's result is stored. A prompt without tools can be repeated after a crash; one with
+tools never runs twice, as the model might call different tools. It may call other prompts, hand
+over and start subagents, but it waits for none: results of subagents reach the agent as messages.
 """
 
 from collections.abc import Mapping, Sequence
@@ -50,8 +49,8 @@ DEEPEST = 4
 
 
 @dataclass(slots=True, kw_only=True)
-class _Told:
-    """What comes of the step's calls."""
+class _CallResults:
+    """The results of the step's calls."""
 
     results: list[str] = field(default_factory=list[str])
     errors: list[str] = field(default_factory=list[str])
@@ -59,7 +58,7 @@ class _Told:
 
 
 class SubPrompts:
-    """Offers the prompts that a prompt lists among its tools."""
+    """Provides the prompts that a prompt lists among its tools."""
 
     def __init__(
         self,
@@ -88,7 +87,7 @@ class SubPrompts:
                 try:
                     prompt = self._catalog.prompt(entry.key)
                 except NotFoundError:
-                    continue  # its file failed after the caller's was loaded
+                    continue  # its file failed after the caller's file was loaded
                 tools[entry.name] = self._tool(entry, prompt)
         return tools
 
@@ -100,7 +99,7 @@ class SubPrompts:
 
         return Tool(
             name=entry.name,
-            description=prompt.tool_description or f"Ask the prompt {entry.name}.",
+            description=prompt.tool_description or f"Run the prompt {entry.name}.",
             parameters=parameters,
             invoke=invoke,
             validate=checked_by(entry.name, parameters),
@@ -117,7 +116,7 @@ class SubPrompts:
         arguments: Mapping[str, Any],
     ) -> ToolOutput:
         if call.depth >= DEEPEST:
-            raise RefusedError(f"prompts may call each other {DEEPEST} deep: answer by yourself")
+            raise RefusedError(f"prompts can be nested {DEEPEST} deep: answer by yourself")
         variables = replace(call.variables, prompt=prompt, call={})
         prompt = prompt.switched(variables.on(prompt.gates))
         variables.check(prompt.variables, f"prompt {prompt.name!r}")
@@ -143,23 +142,23 @@ class SubPrompts:
         reach("prompt:after")
         if hooks is not None:
             completed = await self._hooks.response_within(call, hooks, completed)
-        told = _Told()
+        calls = _CallResults()
         for number, part in enumerate(p for p in completed.parts if isinstance(p, CallPart)):
-            await self._run(_Within(call, prompt, tools, hooks, told), part, number)
+            await self._run(_Within(call, prompt, tools, hooks, calls), part, number)
         text = "".join(part.text for part in completed.parts if isinstance(part, TextPart))
         sections = [
             text if entry.include_text_response else "",
-            _listed("Tool calls:", told.results) if entry.include_tool_calls else "",
-            _listed("Failed calls:", told.errors) if entry.include_errors else "",
+            _listed("Tool calls:", calls.results) if entry.include_tool_calls else "",
+            _listed("Failed calls:", calls.errors) if entry.include_errors else "",
         ]
         return ToolOutput(
             text="\n\n".join(section for section in sections if section.strip()) or "Done.",
-            is_error=bool(told.errors) and not told.results,
-            files=told.files,
+            is_error=bool(calls.errors) and not calls.results,
+            files=calls.files,
         )
 
     async def _ask(self, call: CallContext, prompt: Prompt, request: ModelRequest) -> Completed:
-        """Ask the first model that answers; its tokens count as the agent's."""
+        """Ask the first model that answers; its tokens count for the agent."""
         definition = call.config.definition
         names = [prompt.model or definition.model or self._default_model]
         names += [*prompt.fallback_models, *definition.fallback_models]
@@ -177,17 +176,17 @@ class SubPrompts:
         raise ModelError("; ".join(failures))
 
     async def _run(self, within: "_Within", part: CallPart, number: int) -> None:
-        told, call = within.told, within.call
+        calls, call = within.calls, within.call
         tool = within.tools.get(part.name)
         if tool is None or part.malformed is not None:
-            why = "there is no such tool" if tool is None else "its arguments were no JSON object"
-            told.errors.append(f"{part.name}: {why}")
+            why = "there is no such tool" if tool is None else "its arguments are not a JSON object"
+            calls.errors.append(f"{part.name}: {why}")
             return
         nested = within.nested(part.name, number)
         try:
             nested.variables.check(tool.variables, f"tool {tool.name!r}")
         except RetinueError as error:
-            told.errors.append(f"{part.name}: {error.message}")
+            calls.errors.append(f"{part.name}: {error.message}")
             return
         reach("tool:before")
         finished = await run_tool(
@@ -201,7 +200,7 @@ class SubPrompts:
         reach("tool:after")
         if finished.pending is not None:
             call.emit(nested.effects.costs)
-            told.errors.append(f"{part.name}: it waits for somebody, which cannot be done here")
+            calls.errors.append(f"{part.name}: it has to wait, which is not possible here")
             return
         output = finished.output
         record = ToolRecord(
@@ -215,13 +214,13 @@ class SubPrompts:
             record = await self._hooks.result_within(call, within.hooks, part, record)
         call.emit(nested.effects.after_error if output.is_error else nested.effects)
         if record.status == "ok":
-            told.results.append(f"{part.name}: {record.text}")
-            told.files.extend(record.files)
+            calls.results.append(f"{part.name}: {record.text}")
+            calls.files.extend(record.files)
         elif record.status != "erased":
-            told.errors.append(f"{part.name}: {record.text}")
+            calls.errors.append(f"{part.name}: {record.text}")
 
     def _offered(self, call: CallContext, prompt: Prompt) -> Mapping[str, Tool]:
-        """What the prompt lists and the scope allows, without asking anybody."""
+        """The tools that the prompt lists and the scope allows without approval."""
         definition, side = call.config.definition, call.turn.side
         calling = definition.speaking(side, prompt)
         brought = {**self(calling, side, USUAL), **self._others(calling, side, USUAL)}
@@ -239,16 +238,16 @@ class SubPrompts:
 
 @dataclass(frozen=True, slots=True)
 class _Within:
-    """The step that calls are made in."""
+    """The step in which calls are made."""
 
     call: CallContext
     prompt: Prompt
     tools: Mapping[str, Tool]
     hooks: HookSet | None
-    told: _Told
+    calls: _CallResults
 
     def nested(self, tool: str, number: int) -> CallContext:
-        """A call of this step: it asks for itself, and its prompt is the one that is called."""
+        """A call within this step, with its own key and the called prompt."""
         call = self.call
         side = replace(call.config.side, prompt=self.prompt)
         return structs.replace(

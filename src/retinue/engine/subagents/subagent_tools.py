@@ -1,4 +1,4 @@
-"""The tools that a prompt's subagents become: one for each that is called, two for kept ones."""
+"""The tools for a prompt's subagents: one per direct subagent, two for resumable ones."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -30,26 +30,26 @@ CREATE_TOOL = "subagent_create"
 MESSAGE_TOOL = "subagent_message"
 _CAPABILITIES = ("agents.write",)
 BEGIN = "Begin."
-"""What a child is told that is told nothing."""
+"""The first message of a child that is started without one."""
 _ATTACHMENTS: Mapping[str, Any] = {
     "type": "array",
     "items": {"type": "string"},
     "default": [],
-    "description": "paths of your files that it gets copies of",
+    "description": "paths of your files to copy to the subagent",
 }
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Offer:
-    """An entry of a prompt with the definition that it names."""
+    """An entry of a prompt with its target definition."""
 
     config: SubagentConfig
     target: Definition
-    side: SideName  # whose prompt it is
+    side: SideName  # the side whose prompt lists it
 
     @property
     def schema(self) -> Mapping[str, Any] | None:
-        """What the side that hears the parent wants to be given."""
+        """The arguments required by the side that receives messages from the parent."""
         resumable = self.config.resumable
         receives = resumable.receives_messages if resumable is not None else "side_a"
         return self.target.side(receives).prompt.required_schema
@@ -134,7 +134,7 @@ class SubagentTools:
             return await _begun(services, call_of(ctx), wish)
 
         lines = [_described(offer) for offer in kept.values()]
-        text = "\n".join(["Start a subagent that stays, to be written to again:", *lines])
+        text = "\n".join(["Start a subagent that you can write to again later:", *lines])
         return _tool(CREATE_TOOL, text, _create_schema(kept), invoke)
 
     def _message(self) -> Tool:
@@ -155,7 +155,7 @@ class SubagentTools:
 async def _begun(
     services: CollaborationServices, call: CallContext, wish: ChildRequest
 ) -> ToolOutput | Pending:
-    """The child, or what it has to be given first."""
+    """Start the child, or ask for its missing variables."""
     refuse_more(call, wish.config)
     deferred = defer(services, call, wish)
     if deferred is not None:
@@ -166,7 +166,7 @@ async def _begun(
 
 @dataclass(frozen=True, slots=True)
 class _Named:
-    """A target, as scoping sees it."""
+    """A target as an argument for scope checks."""
 
     name: str
     capabilities: Sequence[str] = _CAPABILITIES
@@ -193,7 +193,7 @@ def _filled(arguments: Mapping[str, Any], name: str) -> str:
 
 
 def _checked(offer: Offer, arguments: Mapping[str, Any]) -> Mapping[str, Any]:
-    """The arguments, if they are what the child's prompt wants."""
+    """The arguments, checked against the schema of the child's prompt."""
     if offer.schema is None:
         return arguments
     try:
@@ -216,7 +216,7 @@ def _entry(children: Sequence[ChildEntry], reference: str) -> ChildEntry:
 def _described(offer: Offer) -> str:
     resumable = offer.config.resumable
     most = resumable.max_instances if resumable is not None else None
-    how = "you wait for its result" if offer.config.blocking else "it works beside you"
+    how = "you wait for its result" if offer.config.blocking else "runs in the background"
     cap = f", at most {most} at a time" if most is not None else ""
     return f"- {offer.config.name}: {offer.introduced} ({how}{cap})"
 
@@ -233,8 +233,8 @@ def _create_schema(kept: Mapping[str, Offer]) -> Mapping[str, Any]:
         "type": "object",
         "properties": {
             "agent": {"type": "string", "enum": list(kept), "description": "which subagent"},
-            "name": {"type": "string", "minLength": 1, "description": "what to call it"},
-            MESSAGE_PROPERTY: {"type": "string", "minLength": 1, "description": "what it is to do"},
+            "name": {"type": "string", "minLength": 1, "description": "a name for the subagent"},
+            MESSAGE_PROPERTY: {"type": "string", "minLength": 1, "description": "the task"},
             "attachments": _ATTACHMENTS,
             "arguments": {"description": "values for the subagent's prompt", **arguments},
         },

@@ -77,9 +77,9 @@ async def test_an_entry_can_be_paused_and_run_but_not_changed_elsewhere(
 ) -> None:
     kit = await start_with(start, tmp_path, REPORT, clock)
     schedules, report = kit.engine.schedules, ScheduleId("report")
-    with pytest.raises(RefusedError, match=r"set in retinue\.toml"):
+    with pytest.raises(RefusedError, match=r"defined in retinue\.toml"):
         await schedules.change(LOCAL_OWNER, report, ScheduleChanges(title="Other"))
-    with pytest.raises(RefusedError, match=r"set in retinue\.toml"):
+    with pytest.raises(RefusedError, match=r"defined in retinue\.toml"):
         await schedules.delete(LOCAL_OWNER, report)
     await schedules.change(LOCAL_OWNER, report, ScheduleChanges(is_paused=True))
     await kit.restart()
