@@ -169,7 +169,7 @@ class Engine:
         await self._outbox.stop()
         await self.requests.stop()
         self._unlisten()
-        self._runner.disk.log_lost()
+        self._runner.disk.tell_lost()
 
     def _break_off(self, *, including_tools: bool) -> None:
         for live in [self._live[a] for a in self._running if a in self._live]:

@@ -79,7 +79,7 @@ class DiskFullGate:
             elif isinstance(record, AssistantRecord):
                 self._lost.append(f"a response for {agent_id}")
 
-    def log_lost(self) -> None:
+    def tell_lost(self) -> None:
         if self._lost:
             shown = ", ".join(self._lost[:_NAMED])
             more = len(self._lost) - _NAMED

@@ -125,7 +125,7 @@ async def test_an_entry_does_not_take_the_place_of_a_schedule_that_was_made_else
     mine = await make(kit, "Report", prompt="Mine.")
     await restart_with(kit, REPORT)
     assert list(await kit.engine.schedules.all(LOCAL_OWNER)) == [mine]
-    assert "cron 'report' is not taken over" in caplog.text
+    assert "cron 'report' is ignored" in caplog.text
 
 
 async def test_an_entry_reworded_while_the_server_was_down_still_makes_up_for_its_time(
