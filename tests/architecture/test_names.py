@@ -18,8 +18,6 @@ SHARED_CLASSES = {
     "server/descriptor_wire.py::NewAgent": "the body of the request that creates one",
     "server/wire.py::Answer": "the body of the request that answers one",
     "server/wire.py::Asked": "what is asked, as it is sent",
-    "server/wire.py::NewSchedule": "the body of the request that creates one",
-    "server/wire.py::ScheduleChanges": "the body of the request that changes one",
     "server/wire.py::Verdict": "the body of the request that decides",
 }
 

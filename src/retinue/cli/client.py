@@ -46,14 +46,14 @@ from retinue.server.wire import (
     MessageAnswer,
     MessageList,
     NewMessage,
-    NewSchedule,
     RequestEntry,
     RequestList,
     RequestsQuery,
     RunList,
     RunsQuery,
-    ScheduleChanges,
+    ScheduleBody,
     ScheduleList,
+    SchedulePatch,
     SwitchBackOrder,
     TerminateAnswer,
     TerminateOrder,
@@ -328,11 +328,11 @@ class Client:
     async def schedules(self) -> Sequence[ScheduleView]:
         return (await self._channel.get("/api/schedules", ScheduleList)).schedules
 
-    async def add_schedule(self, new: NewSchedule) -> ScheduleView:
+    async def add_schedule(self, new: ScheduleBody) -> ScheduleView:
         return await self._channel.send("POST", "/api/schedules", ScheduleView, new)
 
     async def pause_schedule(self, name: str, *, paused: bool) -> ScheduleView:
-        changes = ScheduleChanges(paused=paused)
+        changes = SchedulePatch(paused=paused)
         return await self._channel.send("PATCH", _schedule(name), ScheduleView, changes)
 
     async def run_schedule(self, name: str) -> Admission:

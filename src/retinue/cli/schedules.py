@@ -53,10 +53,10 @@ def schedules(  # noqa: PLR0913  (each is an option)
         raise UsageError("missing instructions. Usage: retinue schedules add TITLE PROMPT")
 
     async def work(client: "Client") -> None:
-        from retinue.server.wire import NewSchedule
+        from retinue.server.wire import ScheduleBody
 
         if act == "add":
-            new = NewSchedule(
+            new = ScheduleBody(
                 title=name or "",
                 prompt=prompt or "",
                 cron=cron,

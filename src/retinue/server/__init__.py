@@ -1,1 +1,1 @@
-"""HTTP and WebSocket: the engine's door for browsers, programs and the command line."""
+"""The HTTP and WebSocket server for browsers, programs and the command line."""

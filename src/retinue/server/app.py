@@ -1,4 +1,4 @@
-"""The ASGI app: operations, the event stream and the web app behind one guard."""
+"""The ASGI app: endpoints, the event stream and the web app behind one guard."""
 
 from pathlib import Path
 
@@ -47,7 +47,7 @@ async def _openapi(_: Plain) -> Response:
     return Response(document(ENDPOINTS), media_type="application/json")
 
 
-async def _explain(_: Request, error: Exception) -> Response:
+async def _http_error(_: Request, error: Exception) -> Response:
     assert isinstance(error, HTTPException)
     return error_response(from_starlette(error))
 
@@ -92,9 +92,9 @@ def create_app(
     clock: Clock | None = None,
     owner: OwnerId = LOCAL_OWNER,
 ) -> Starlette:
-    """Put the door together; whoever holds the token acts for the owner.
+    """Create the app. Requests with the token act as the owner.
 
-    `app.state.services` has the gate that makes login codes.
+    `app.state.services` has the gate that issues login codes.
     """
     options = options or ServerOptions()
     clock = clock or SystemClock()
@@ -125,7 +125,7 @@ def create_app(
     app = Starlette(
         routes=[*routes_of(ENDPOINTS, services), events.socket_route(services)],
         middleware=[guard],
-        exception_handlers={HTTPException: _explain},
+        exception_handlers={HTTPException: _http_error},
     )
     app.router.redirect_slashes = False
     app.router.default = WebApp(static_dir)

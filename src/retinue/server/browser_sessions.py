@@ -1,4 +1,4 @@
-"""Browser sessions that were logged out before their time, and stay so after a restart."""
+"""Browser sessions that were logged out before they expired, remembered across restarts."""
 
 import os
 import threading
@@ -9,7 +9,7 @@ from retinue.errors import StoreError, StoreFullError
 
 
 class EndedSessions:
-    """A small file of sessions, each with its own end: what has run out needs no remembering."""
+    """A small file of logged-out sessions; those that have expired are dropped."""
 
     def __init__(self, file: Path, clock: Clock) -> None:
         self._file = file
@@ -21,7 +21,7 @@ class EndedSessions:
         return session in self._ended
 
     def add(self, session: str) -> None:
-        """End a session; it blocks until that is on disk."""
+        """End a session; blocks until it is on disk."""
         with self._lock:
             now = self._clock.now().timestamp()
             known = self._ended | self._read() | {session}
@@ -30,7 +30,7 @@ class EndedSessions:
                 self._write()
             except OSError as error:
                 raise StoreFullError(
-                    "this session is logged out, but a restart would let it in again, because "
+                    "logged out, but only until a restart, because "
                     f"{self._file} cannot be written ({error.strerror}): free some space"
                 ) from error
 
@@ -40,7 +40,7 @@ class EndedSessions:
         except FileNotFoundError:
             return frozenset()
         except OSError as error:
-            raise StoreError(f"{self._file} cannot be read: {error.strerror}") from error
+            raise StoreError(f"cannot read {self._file}: {error.strerror}") from error
 
     def _write(self) -> None:
         draft = self._file.with_suffix(".new")
@@ -58,6 +58,6 @@ class EndedSessions:
 
 
 def session_end(session: str) -> int:
-    """When a session runs out, in seconds since 1970; what is no session has run out."""
+    """Return when a session expires, in seconds since 1970; 0 for invalid text."""
     ends, _, _ = session.partition(".")
     return int(ends) if ends.isdecimal() else 0

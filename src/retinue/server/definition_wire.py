@@ -1,4 +1,4 @@
-"""Definitions over the wire: as people choose them, and with all that they lead to."""
+"""Wire types for definitions and their graphs."""
 
 from typing import Literal
 
@@ -7,14 +7,14 @@ from retinue.server.wire import Answer, Asked, ProblemEntry
 
 
 class SideEntry(Answer, frozen=True, kw_only=True):
-    """A side that a model speaks for."""
+    """A side with a model."""
 
     name: Literal["side_a", "side_b"]
     label: str
 
 
 class DefinitionEntry(Answer, frozen=True, kw_only=True):
-    """A definition as people choose it."""
+    """A definition in a list."""
 
     name: str
     display_name: str
@@ -33,20 +33,20 @@ class DefinitionEntry(Answer, frozen=True, kw_only=True):
 
 
 class DefinitionsQuery(Asked, frozen=True, kw_only=True):
-    """Whether also those that only their package can name."""
+    """Whether to include definitions that are private to a package."""
 
     private: bool = False
 
 
 class DefinitionList(Answer, frozen=True, kw_only=True):
-    """All definitions, and what does not load."""
+    """All definitions, and load errors."""
 
     definitions: list[DefinitionEntry]
     problems: list[ProblemEntry]
 
 
 class DefinitionGraph(Answer, frozen=True, kw_only=True):
-    """What a definition leads to, itself first, and what is wrong in those files."""
+    """A definition, first, with everything that it uses, and the load errors of those files."""
 
     definitions: list[GraphDefinition]
     prompts: list[GraphPrompt]

@@ -1,4 +1,4 @@
-"""What clients send to begin a conversation, or to find the agent that stands for something."""
+"""Wire types for creating an agent, or finding one by its descriptor."""
 
 from typing import Annotated
 
@@ -9,7 +9,7 @@ from retinue.server.wire import AgentKey, AgentName, Asked, Attributes, Definiti
 
 
 class _Place(Asked, frozen=True, kw_only=True, tag_field="type"):
-    """What finds the same agent again."""
+    """A descriptor; the same one always finds the same agent."""
 
 
 class UserPlace(_Place, frozen=True, kw_only=True, tag="user"):
@@ -41,9 +41,9 @@ Place = UserPlace | SystemPlace | HeartbeatPlace | SwarmPlace
 
 
 class NewAgent(Asked, frozen=True, kw_only=True):
-    """A conversation to begin; with a descriptor, to begin or to find again.
+    """An agent to create or, with a descriptor, to find or create.
 
-    The settings name the definition of system and swarm agents.
+    Definitions of system and swarm agents come from the settings.
     """
 
     definition: DefinitionName | None = None
@@ -51,4 +51,4 @@ class NewAgent(Asked, frozen=True, kw_only=True):
     attributes: Attributes | None = None
     descriptor: Place | None = None
     env: dict[VariableName, VariableValue] | None = None
-    """its own variables; an agent that is found again keeps what it has"""
+    """the agent's own variables; an existing agent keeps its values"""

@@ -1,4 +1,4 @@
-"""One declaration per operation: it routes, decodes, answers, and describes itself for OpenAPI."""
+"""Endpoint declarations: routing, decoding, responses and the facts for OpenAPI."""
 
 import logging
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
@@ -34,7 +34,7 @@ _encoder = msgspec.json.Encoder()
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RouteServices:
-    """What the operations work with."""
+    """The services that endpoints use."""
 
     engine: Engine
     gate: Gate
@@ -51,13 +51,13 @@ class RouteCall(Generic[Q, B]):
     services: RouteServices
     engine: Engine
     principal: Principal | None  # None only where the endpoint is public
-    owner: OwnerId  # of nothing at all without a principal
+    owner: OwnerId  # empty without a principal
     query: Q
     body: B
 
     @property
     def decider(self) -> str:
-        """Who decides and through which door, for the audit."""
+        """The owner and how they were authenticated, for the audit log."""
         principal = self.principal
         return f"{self.owner} ({principal.via})" if principal else self.owner
 
@@ -84,9 +84,9 @@ class Endpoint(Generic[Q, B]):
     body: type[B]
     takes: Literal["nothing", "json", "optional json", "bytes"] = "nothing"
     status: int = 200
-    answer: type[Struct] | str | None = None  # a media type for what is not JSON
-    refuses: Sequence[int] = ()  # statuses beside those that any operation may answer
-    answers_too: Sequence[int] = ()  # statuses that come with the same body as a success
+    answer: type[Struct] | str | None = None  # a media type if not JSON
+    refuses: Sequence[int] = ()  # error statuses in addition to the common ones
+    answers_too: Sequence[int] = ()  # other statuses with the same body as a success
     is_public: bool = False
     takes_head: bool = True
 
@@ -95,7 +95,7 @@ AnyEndpoint = Endpoint[Any, Any]
 
 
 def known_agent_id(text: str) -> AgentId:
-    """Take an id from outside; what cannot be one is nobody's."""
+    """Check the form of an agent id; an invalid one is not found."""
     if not is_agent_id(text):
         raise NotFoundError(f"no agent {text[:64]!r}", details={"agent": text[:64]})
     return AgentId(text)
@@ -137,7 +137,9 @@ async def _perform(request: Request, endpoint: AnyEndpoint, services: RouteServi
 
 
 def _no_head() -> HttpError:
-    return HttpError(405, "method_not_allowed", "a stream has no HEAD", headers={"Allow": "GET"})
+    return HttpError(
+        405, "method_not_allowed", "a stream does not support HEAD", headers={"Allow": "GET"}
+    )
 
 
 def _route(path: str, endpoints: Sequence[AnyEndpoint], services: RouteServices) -> Route:
@@ -145,7 +147,7 @@ def _route(path: str, endpoints: Sequence[AnyEndpoint], services: RouteServices)
 
     async def dispatch(request: Request) -> Response:
         method = "GET" if request.method == "HEAD" else request.method
-        endpoint = by_method[method]  # the router lets no other method through
+        endpoint = by_method[method]  # the router refuses all other methods
         if request.method == "HEAD" and not endpoint.takes_head:
             return error_response(_no_head())
         return await _perform(request, endpoint, services)
@@ -154,7 +156,7 @@ def _route(path: str, endpoints: Sequence[AnyEndpoint], services: RouteServices)
 
 
 def routes_of(endpoints: Iterable[AnyEndpoint], services: RouteServices) -> list[Route]:
-    """Make one route for each path, so that a wrong method is told all the right ones."""
+    """Create one route per path, so that a 405 response lists all allowed methods."""
     by_path: dict[str, list[AnyEndpoint]] = {}
     for endpoint in endpoints:
         by_path.setdefault(endpoint.path, []).append(endpoint)

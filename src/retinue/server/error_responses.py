@@ -1,4 +1,4 @@
-"""What an error looks like on the wire, and the one table of status codes."""
+"""Error responses and their status codes."""
 
 from collections.abc import Mapping
 
@@ -33,14 +33,14 @@ STATUS: Mapping[type[RetinueError], int] = {
     StoreFullError: 507,
     RetinueError: 500,
 }
-"""The nearest class in an error's ancestry counts."""
+"""The nearest base class of an error applies."""
 
 RETRY_SECONDS = "5"
 _CODES = {404: "not_found", 405: "method_not_allowed"}
 
 
 class HttpError(RetinueError):
-    """Something that only a web server can complain about."""
+    """An error of the HTTP layer."""
 
     def __init__(
         self,
@@ -85,17 +85,17 @@ def error_response(error: RetinueError) -> Response:
 
 
 def from_starlette(error: HTTPException) -> HttpError:
-    """Give the router's own complaints our shape."""
+    """Convert an error of the router."""
     return HttpError(
         error.status_code,
         _CODES.get(error.status_code, "invalid"),
         {
-            404: "There is nothing at this address.",
-            405: "This address does not take that method.",
+            404: "Not found.",
+            405: "Method not allowed.",
         }.get(error.status_code, error.detail),
         headers=error.headers,
     )
 
 
 def internal_error() -> HttpError:
-    return HttpError(500, "internal", "Something went wrong here; the server's log tells what.")
+    return HttpError(500, "internal", "Internal error. See the server's log for details.")

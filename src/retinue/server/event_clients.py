@@ -1,4 +1,4 @@
-"""The event stream on its way to clients: bounded, and never waited for by the engine."""
+"""Sends events to clients through bounded queues, so that the engine never waits for them."""
 
 import asyncio
 from collections import deque
@@ -18,7 +18,7 @@ Send = Callable[[Event], Awaitable[None]]
 
 
 def merged(earlier: Event, later: Event) -> Event | None:
-    """Make one event of two pieces of live output that belong together."""
+    """Merge two consecutive events of the same live output; None if they differ."""
     match earlier, later:
         case DeltaEvent(), DeltaEvent() if (
             earlier.agent_id,
@@ -36,7 +36,7 @@ def merged(earlier: Event, later: Event) -> Event | None:
 
 
 class Backlog:
-    """What one client has not taken yet. A full one makes the reader of the stream wait."""
+    """The events that one client has not received yet. When full, `put` waits."""
 
     def __init__(self, size: int = QUEUE_EVENTS) -> None:
         self._size = size
@@ -66,7 +66,7 @@ class Backlog:
             await self._changed.wait()
 
     async def take(self) -> Event | None:
-        """Give the oldest event; None when there will be no more."""
+        """Return the oldest event, or None when there will be no more."""
         await self.wait()
         if not self._events:
             return None
@@ -85,9 +85,9 @@ async def pump(
     *,
     on_idle: Callable[[], Awaitable[None]] | None = None,
 ) -> None:
-    """Send a stream's events one by one, joining live output while the client is slow.
+    """Send a stream's events one by one, merging live output while the client is slow.
 
-    Ends when the stream does; raises what the stream raised (`LaggedError`) or what sending did.
+    Ends with the stream. Errors of the stream (`LaggedError`) and of sending are raised.
     """
     backlog = Backlog()
 
@@ -120,7 +120,7 @@ async def pump(
 
 
 async def cancelled(*tasks: "asyncio.Task[Any]") -> None:
-    """End tasks and wait until they have ended."""
+    """Cancel tasks and wait until they have ended."""
     for task in tasks:
         task.cancel()
     for task in tasks:
@@ -129,7 +129,7 @@ async def cancelled(*tasks: "asyncio.Task[Any]") -> None:
 
 
 class LiveClients:
-    """Everybody who is connected for longer, so that a shutdown or a logout can reach them."""
+    """All long-lived connections, so that a shutdown or a logout can end them."""
 
     def __init__(self) -> None:
         self._clients: dict[asyncio.Event, str] = {}
@@ -145,7 +145,7 @@ class LiveClients:
         return len(self._clients)
 
     def join(self, session: str = "") -> asyncio.Event:
-        """Count one in; the event is set when it has to leave."""
+        """Register a client; the returned event is set when it must disconnect."""
         leave = asyncio.Event()
         if self._is_closing:
             leave.set()
@@ -163,7 +163,7 @@ class LiveClients:
                 leave.set()
 
     async def close(self, *, within_seconds: float = 3) -> None:
-        """Send everybody away and wait a little until they have gone."""
+        """Ask all clients to disconnect, and wait for them briefly."""
         self._is_closing = True
         for leave in self._clients:
             leave.set()

@@ -1,6 +1,6 @@
-"""Who may come in: the Host that is asked for, credentials, the Origin, and headers on answers.
+"""Access control: checks Host, credentials and Origin, and sets security headers.
 
-It stands before every operation, page and socket.
+It runs before every endpoint, page and socket.
 """
 
 import asyncio
@@ -27,7 +27,7 @@ from retinue.server.browser_sessions import EndedSessions, session_end
 from retinue.server.error_responses import HttpError, error_response
 
 PRINCIPAL = "retinue.principal"
-"""Where the guard leaves who is asking, in the ASGI scope."""
+"""The key of the authenticated principal in the ASGI scope."""
 
 API = ("/api/", "/threads/")
 CSP = (
@@ -43,14 +43,14 @@ HEADERS: Mapping[str, str] = {
     "Cross-Origin-Resource-Policy": "same-origin",
     "Cache-Control": "no-store",
 }
-"""On every answer that does not say otherwise."""
+"""Set on every response unless the endpoint sets its own value."""
 
 _RAW_HEADERS = [(name.lower().encode(), value.encode()) for name, value in HEADERS.items()]
 _SAFE_METHODS = frozenset({"GET", "HEAD", "OPTIONS"})
 
 LOOPBACK_NAMES = frozenset({"localhost", "127.0.0.1", "::1"})
 SHORTEST_TOKEN = 16
-"""characters; a shorter one can be guessed by whoever reaches the port"""
+"""characters; a shorter one could be guessed over the network"""
 _WILDCARDS = frozenset({"", "0.0.0.0", "::", "*"})
 CODE_SECONDS = 600
 SESSION_SECONDS = 30 * 24 * 3600
@@ -58,12 +58,12 @@ _MOST_CODES = 16
 _MOST_ADDRESSES = 4096
 
 Via = Literal["token", "browser", "terminal"]
-"""How somebody came in; the terminal is a command that has opened the engine in its process."""
+"""How a request was authenticated; `terminal` is a command with the engine in its process."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Principal:
-    """The person behind a request, and how they proved it."""
+    """The authenticated owner of a request."""
 
     owner: OwnerId
     via: Via
@@ -75,13 +75,13 @@ def _digest(text: str) -> bytes:
 
 
 def client_address(scope: Scope) -> str:
-    """The peer's address; what a proxy claims about others is not believed."""
+    """Return the peer's address; forwarding headers of proxies are ignored."""
     client = scope.get("client")
     return client[0] if client else ""
 
 
 def unauthorized(
-    message: str = "This needs a token; send it as `Authorization: Bearer ...`, or log in.",
+    message: str = "Authentication required: send `Authorization: Bearer TOKEN`, or log in.",
 ) -> HttpError:
     return HttpError(
         401, "unauthorized", message, headers={"WWW-Authenticate": 'Bearer realm="retinue"'}
@@ -89,7 +89,7 @@ def unauthorized(
 
 
 class LoginCodes:
-    """Codes that let a browser in once; they live in memory and not for long."""
+    """One-time login codes, kept in memory for a short time."""
 
     def __init__(self, clock: Clock) -> None:
         self._clock = clock
@@ -103,13 +103,13 @@ class LoginCodes:
         return code
 
     def redeem(self, code: str) -> bool:
-        # A look-up by digest tells a guesser nothing about how near they were.
+        # A lookup by digest takes the same time however close a guess is.
         end = self._ends.pop(_digest(code), None)
         return end is not None and self._clock.monotonic() < end
 
 
 class Guesses:
-    """Lets each address fail a few times, then once in a while."""
+    """Limits failed attempts per address."""
 
     def __init__(self, clock: Clock, *, burst: int = 10, seconds_each: float = 6) -> None:
         self._clock = clock
@@ -118,7 +118,7 @@ class Guesses:
         self._debts: OrderedDict[str, tuple[float, float]] = OrderedDict()
 
     def wait_seconds(self, address: str) -> float:
-        """How long until this address may fail again; 0 = now."""
+        """Return the seconds until this address may try again; 0 = now."""
         over = self._debt(address) - (self._burst - 1)
         return max(0.0, over * self._seconds_each)
 
@@ -138,18 +138,17 @@ def too_many_guesses(wait_seconds: float) -> HttpError:
     return HttpError(
         429,
         "too_many_attempts",
-        f"Too many failed attempts; try again in {seconds} s.",
+        f"Too many failed attempts. Try again in {seconds} s.",
         headers={"Retry-After": str(seconds)},
     )
 
 
 class Gate:
-    """Checks credentials for one token and makes browser sessions from it.
+    """Checks credentials against one token, and issues browser sessions.
 
-    A session is signed with a key derived from the token: it outlives a restart, and a new token
-    ends all of them; one that is logged out stays so. Its cookie is named after the token too,
-    since browsers share cookies among the ports of one host and two servers would otherwise log
-    each other out.
+    Sessions are signed with a key derived from the token: they survive a restart, and a new token
+    ends them all. The cookie's name depends on the token too, because browsers share cookies
+    between the ports of a host, and two servers would log each other out.
     """
 
     def __init__(
@@ -179,17 +178,17 @@ class Gate:
         return hmac.compare_digest(_digest(text), self._token)
 
     def bearer(self, token: str, address: str) -> Principal:
-        """Let the token's holder in; a right token always passes, so guessing locks nobody out."""
+        """Check the token. A valid one always passes, so that guessing locks nobody out."""
         if self.is_token(token):
             return Principal(owner=self._owner, via=self._via)
         wait = self.guesses.wait_seconds(address)
         self.guesses.failed(address)
         if wait > 0:
             raise too_many_guesses(wait)
-        raise unauthorized("This token is not the server's; it is kept in .retinue/token.")
+        raise unauthorized("Invalid token. The server's token is in .retinue/token.")
 
     def login(self, *, code: str | None, token: str | None, address: str) -> str:
-        """Exchange a code or the token for a browser session, the cookie's value."""
+        """Exchange a code or the token for a browser session, returned as the cookie's value."""
         wait = self.guesses.wait_seconds(address)
         if wait > 0:
             raise too_many_guesses(wait)
@@ -199,13 +198,13 @@ class Gate:
             return self._new_session()
         self.guesses.failed(address)
         raise unauthorized(
-            "This code was used already or is too old; the server prints a new link at each start."
+            "This login link was already used or has expired. Get a new one with `retinue open`."
             if code is not None
-            else "This token is not the server's; it is kept in .retinue/token."
+            else "Invalid token. The server's token is in .retinue/token."
         )
 
     def browser(self, cookie: str) -> Principal | None:
-        """Read a session cookie; None when it is forged, too old or ended."""
+        """Read a session cookie; None if it is forged, expired or logged out."""
         body, _, signature = cookie.rpartition(".")
         if not hmac.compare_digest(signature.encode(), self._sign(body).encode()):
             return None
@@ -214,7 +213,7 @@ class Gate:
         return Principal(owner=self._owner, via="browser", session=body)
 
     async def logout(self, session: str) -> None:
-        """End a session for good; it is over at once, and on disk when this returns."""
+        """End a session at once; the logout is on disk when this returns."""
         await asyncio.to_thread(self._ended.add, session)
 
     def _new_session(self) -> str:
@@ -228,7 +227,7 @@ class Gate:
 
 
 def host_name(authority: str) -> str | None:
-    """Give the name in a Host header, in lower case and without port and brackets."""
+    """Return the host name of a Host header, in lower case, without port and brackets."""
     try:
         parts = urlsplit("//" + authority)
         _ = parts.port
@@ -248,7 +247,7 @@ def _is_address(name: str) -> bool:
 
 
 def is_loopback(host: str) -> bool:
-    """Whether only this machine can reach what is bound there."""
+    """Whether only this machine can reach the address."""
     name = host.strip("[]").lower()
     if name == "localhost":
         return True
@@ -256,13 +255,13 @@ def is_loopback(host: str) -> bool:
 
 
 def check_bind(host: str, token: str | None) -> None:
-    """Refuse to listen beyond this machine unless the operator chose a token that holds."""
+    """Refuse to listen on the network unless the operator has set a strong token."""
     if is_loopback(host) or (token is not None and len(token) >= SHORTEST_TOKEN):
         return
     lack = (
-        "no token was chosen"
+        "no token is set"
         if token is None
-        else f"the chosen token has fewer than {SHORTEST_TOKEN} characters"
+        else f"the token has fewer than {SHORTEST_TOKEN} characters"
     )
     raise UsageError(
         f"refusing to listen on {host!r}: other machines could reach it, and {lack}."
@@ -273,13 +272,13 @@ def check_bind(host: str, token: str | None) -> None:
 
 
 class Hosts:
-    """Decides which Host and Origin headers are ours."""
+    """Decides which Host and Origin headers are accepted."""
 
     def __init__(
         self, bound: str, *, allowed_hosts: Sequence[str] = (), allowed_origins: Sequence[str] = ()
     ) -> None:
         bound = bound.strip("[]").lower()
-        # A name can be made to point here; an address in the Host header cannot be anybody else's.
+        # An attacker's DNS name can point here (DNS rebinding); an IP address cannot be spoofed so.
         self._any_address = bound in _WILDCARDS
         configured = (name.strip("[]").lower().rstrip(".") for name in allowed_hosts)
         self._names = LOOPBACK_NAMES | {bound} | set(configured)
@@ -292,7 +291,7 @@ class Hosts:
         return name in self._names or (self._any_address and _is_address(name))
 
     def is_own_origin(self, origin: str, authority: str) -> bool:
-        """Whether a page of that origin is ours; with either scheme, as TLS may end before us."""
+        """Whether an origin is this server's, with either scheme, as a proxy may terminate TLS."""
         origin = origin.lower()
         own = authority.lower()
         return origin in (f"http://{own}", f"https://{own}") or origin in self._origins
@@ -303,10 +302,10 @@ def forbidden(message: str) -> HttpError:
 
 
 def _only(headers: Headers, name: str) -> str | None:
-    """Give a header that must not be repeated; two of them would let a check and its use differ."""
+    """Return a header that must not be repeated, so that check and use see the same value."""
     values = headers.getlist(name)
     if len(values) > 1:
-        raise HttpError(400, "invalid", f"the header {name} is given more than once")
+        raise HttpError(400, "invalid", f"header {name!r} is repeated")
     return values[0] if values else None
 
 
@@ -318,7 +317,7 @@ def _cookie(headers: Headers, name: str) -> str | None:
 
 
 class Guard:
-    """ASGI middleware; nothing behind it runs for a request that it refuses."""
+    """ASGI middleware; refused requests go no further."""
 
     def __init__(
         self, app: ASGIApp, *, gate: Gate, hosts: Hosts, public_paths: Collection[str]
@@ -344,7 +343,7 @@ class Guard:
 
     async def _refuse(self, response: Response, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] == "websocket":
-            await receive()  # the handshake is answered only after it was read
+            await receive()  # a handshake can be answered only after it was read
         await response(scope, receive, _with_headers(send))
 
     def _admit(self, scope: Scope) -> Principal | None:
@@ -354,7 +353,7 @@ class Guard:
             raise HttpError(
                 400,
                 "unknown_host",
-                "this server does not answer under that name; add it to allowedHosts in [server]",
+                "unknown host name: add it to allowedHosts in [server] of retinue.toml",
             )
         _check_path(scope)
         if not scope["path"].startswith(API):
@@ -364,7 +363,7 @@ class Guard:
         is_own = origin is not None and self._hosts.is_own_origin(origin, authority)
         if scope["type"] == "websocket":
             if not is_own and (origin is not None or _is_browser(principal)):
-                raise forbidden("a page of another origin may not connect here")
+                raise forbidden("connections from pages of other origins are not allowed")
         elif scope["method"] not in _SAFE_METHODS:
             self._check_same_site(scope, headers, principal, origin=origin, is_own=is_own)
         if principal is None and scope["path"] not in self._public:
@@ -380,11 +379,11 @@ class Guard:
         origin: str | None,
         is_own: bool,
     ) -> None:
-        """Refuse what a page of another origin could have made a browser send."""
+        """Refuse requests that a page of another origin could have caused (CSRF)."""
         if _is_browser(principal) and not (is_own and headers.get("x-retinue") == "1"):
-            raise forbidden("a browser's changes need its own Origin and the header `X-Retinue: 1`")
+            raise forbidden("browser requests need this server's Origin and `X-Retinue: 1`")
         if scope["path"] in self._public and origin is not None and not is_own:
-            raise forbidden("a page of another origin may not do this")
+            raise forbidden("requests from pages of other origins are not allowed")
 
     def _principal(self, scope: Scope, headers: Headers) -> Principal | None:
         authorization = _only(headers, "authorization")
@@ -406,9 +405,9 @@ def _check_path(scope: Scope) -> None:
     try:
         path = unquote_to_bytes(raw).decode("utf-8")
     except UnicodeDecodeError:
-        raise HttpError(400, "invalid", "the path is not well-formed UTF-8") from None
+        raise HttpError(400, "invalid", "the path is not valid UTF-8") from None
     if "\x00" in path or "\\" in path or any(part in (".", "..") for part in path.split("/")):
-        raise HttpError(400, "invalid", "the path must not hold '.', '..', backslashes or NUL")
+        raise HttpError(400, "invalid", "the path must not contain '.', '..', backslashes or NUL")
 
 
 def _with_headers(send: Send) -> Send:

@@ -1,4 +1,4 @@
-"""Listens, serves, and leaves in order."""
+"""Binds the port, serves requests and shuts down in order."""
 
 import asyncio
 import errno
@@ -18,12 +18,12 @@ from retinue.server.endpoints import RouteServices
 WS_MESSAGE_BYTES = 64 * 1024
 _GRACE_SECONDS = 5
 _BACKLOG = 512
-# uvicorn's complaint after a WebSocket that was answered by a status instead of a handshake.
+# Logged by uvicorn after a WebSocket is refused with a status instead of a handshake.
 _NO_HANDSHAKE = "ASGI callable returned without completing handshake."
 
 
 def bind(host: str, port: int) -> list[socket.socket]:
-    """Take the port on every address of the host, or say who to ask for another."""
+    """Bind the port on every address of the host."""
     try:
         found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
     except OSError as error:
@@ -43,7 +43,7 @@ def bind(host: str, port: int) -> list[socket.socket]:
 
 
 def _listening(family: int, address: str, port: int) -> socket.socket:
-    # Named as TCP, or asyncio leaves Nagle's algorithm on and each answer takes 40 ms.
+    # Without IPPROTO_TCP, asyncio leaves Nagle's algorithm on and each response takes 40 ms.
     taken = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
     try:
         taken.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
@@ -62,14 +62,13 @@ def _bind_error(error: OSError, address: str, port: int) -> BusyError | UsageErr
     details = {"host": address, "port": port}
     if error.errno == errno.EADDRINUSE:
         return BusyError(
-            f"port {port} on {address} is in use, maybe by another Retinue;"
-            " stop that, or choose another port with `--port` (0 takes any free one)",
+            f"port {port} on {address} is already in use, maybe by another Retinue server:"
+            " stop it, or choose another port with `--port` (0 picks a free one)",
             details=details,
         )
     if error.errno == errno.EACCES:
         return UsageError(
-            f"port {port} needs more rights than this process has; choose one above 1023"
-            " with `--port`",
+            f"no permission to use port {port}: choose one above 1023 with `--port`",
             details=details,
         )
     return UsageError(
@@ -79,18 +78,18 @@ def _bind_error(error: OSError, address: str, port: int) -> BusyError | UsageErr
 
 
 def address_of(sockets: Sequence[socket.socket], host: str) -> str:
-    """Give the address that people open."""
+    """Return the URL to open in a browser."""
     port = sockets[0].getsockname()[1]
     name = {"0.0.0.0": "127.0.0.1", "::": "[::1]", "": "127.0.0.1"}.get(host, host)
     return f"http://{f'[{name}]' if ':' in name and '[' not in name else name}:{port}"
 
 
-def _is_news(record: logging.LogRecord) -> bool:
+def _is_worth_logging(record: logging.LogRecord) -> bool:
     return record.msg != _NO_HANDSHAKE
 
 
 class _Server(uvicorn.Server):
-    """uvicorn, except for how it leaves: live clients hear of it first."""
+    """uvicorn, with live clients disconnected before it shuts down."""
 
     def __init__(
         self, config: uvicorn.Config, services: RouteServices, on_ready: Callable[[], None]
@@ -111,8 +110,8 @@ class _Server(uvicorn.Server):
 
     @contextmanager
     def capture_signals(self) -> Generator[None]:
-        # uvicorn raises a caught signal again when it is done, which would end the process before
-        # the engine has stopped.
+        # uvicorn raises a caught signal again when it has finished, which would end the process
+        # before the engine has stopped.
         if threading.current_thread() is not threading.main_thread():
             yield
             return
@@ -135,9 +134,9 @@ async def serve(
     on_ready: Callable[[str], None] | None = None,
     sockets: list[socket.socket] | None = None,
 ) -> None:
-    """Serve until a signal comes; `on_ready` gets the address once it answers.
+    """Serve until a signal arrives; `on_ready` receives the URL once the server responds.
 
-    Give `sockets` when they were bound earlier. Whoever calls this stops the engine afterwards.
+    Pass `sockets` if they are already bound. The caller stops the engine afterwards.
     """
     sockets = sockets or bind(host, port)
     address = address_of(sockets, host)
@@ -154,7 +153,7 @@ async def serve(
         timeout_graceful_shutdown=_GRACE_SECONDS,
         timeout_keep_alive=30,
     )
-    logging.getLogger("uvicorn.error").addFilter(_is_news)
+    logging.getLogger("uvicorn.error").addFilter(_is_worth_logging)
     server = _Server(config, app.state.services, lambda: on_ready(address) if on_ready else None)
     try:
         await server.serve(sockets)

@@ -1,4 +1,4 @@
-"""Prints the API's description: `python -m retinue.server.openapi > web/openapi.json`."""
+"""Prints the OpenAPI document: `python -m retinue.server.openapi > web/openapi.json`."""
 
 import sys
 

@@ -1,4 +1,4 @@
-"""OpenAPI, made from the declarations of the operations and the types of the wire."""
+"""Generates the OpenAPI document from the endpoints and the wire types."""
 
 import re
 from collections.abc import Sequence
@@ -72,21 +72,21 @@ _EVENTS = (
     ShowEvent,
 )
 _REASONS = {
-    400: "Not understood; the message names the field",
-    401: "No token, or not the server's",
+    400: "Invalid request; the message names the field",
+    401: "The token is missing or invalid",
     403: "Not allowed",
-    404: "No such thing, or not yours",
-    405: "Not with this method",
+    404: "Not found, or owned by someone else",
+    405: "Method not allowed",
     408: "The body did not arrive in time",
-    409: "The key was used for something else",
+    409: "Conflict, such as a key used for another request",
     410: "The agent has ended",
     413: "Too large",
     415: "Not JSON",
     429: "Too many failed attempts",
-    500: "A defect; the log has it",
+    500: "Internal error; see the server's log",
     502: "The model failed",
-    503: "The store cannot do it now",
-    507: "No room left; nothing was stored",
+    503: "The store is not available",
+    507: "The disk is full; nothing was stored",
 }
 _BINARY = {"type": "string", "format": "binary"}
 _COMMON = (400, 401, 403, 429, 500, 503)
@@ -95,7 +95,7 @@ _PARAMETER = re.compile(r"{(\w+)(?::path)?}")
 
 
 def document(endpoints: Sequence[AnyEndpoint]) -> bytes:
-    """Give the description of these operations as JSON, always in the same order."""
+    """Return the OpenAPI document of these endpoints as JSON, in a stable order."""
     return _document(tuple(endpoints))
 
 
@@ -121,7 +121,7 @@ def _document(endpoints: tuple[AnyEndpoint, ...]) -> bytes:
                     "type": "apiKey",
                     "in": "cookie",
                     "name": "retinue",
-                    "description": "Set by /api/login; its real name tells servers apart.",
+                    "description": "Set by /api/login; the real name differs per server.",
                 },
             },
             "schemas": _schemas(endpoints),
@@ -132,7 +132,7 @@ def _document(endpoints: tuple[AnyEndpoint, ...]) -> bytes:
 
 _DESCRIPTION = (
     "Durable agents: post a message, follow its fate, read history, watch events. The WebSocket"
-    " at `/api/ws` takes `Subscribe` messages, or the parameters of `/api/events` in its address,"
+    " at `/api/ws` accepts `Subscribe` messages, or the parameters of `/api/events` in its URL,"
     " and sends the events of `StreamEvent`."
 )
 
@@ -150,10 +150,10 @@ def _schemas(endpoints: Sequence[AnyEndpoint]) -> Json:
     _, components = msgspec.json.schema_components(ordered, ref_template=_REF)
     schemas: Json = components
     _complete_answers(schemas, answers | {ErrorAnswer})
-    # Records travel as the bytes that are stored, which the types cannot say.
+    # Records are sent as the stored bytes, which the types cannot express.
     schemas["Record"] = {
         "anyOf": [_ref(kind) for kind in _RECORDS],
-        "description": "One line of history. Newer servers may send further kinds.",
+        "description": "One line of history. Newer servers may send other kinds.",
     }
     schemas["StreamEvent"] = {"anyOf": [_ref(kind) for kind in _EVENTS]}
     schemas["RecordEvent"]["properties"]["record"] = _ref("Record")
@@ -162,7 +162,7 @@ def _schemas(endpoints: Sequence[AnyEndpoint]) -> Json:
 
 
 def _complete_answers(schemas: Json, answers: set[type[Struct]]) -> None:
-    """Mark what is always sent as required; the types only say what a reader must find."""
+    """Mark fields as required that are always sent, although they have defaults."""
     for kind in [*answers, *Answer.__subclasses__()]:
         schema = schemas.get(kind.__name__)
         if schema is None or kind.__struct_config__.omit_defaults:
@@ -198,7 +198,7 @@ def _operation(endpoint: AnyEndpoint) -> Json:
 
 
 def _noun(path: str) -> str:
-    """Name what a path is about; the few that are not under /api have the same names there."""
+    """Return a name for the path; those outside /api start with `root`."""
     first, *rest = path.strip("/").split("/")
     words = rest if first == "api" else ["root", first, *rest]
     return "_".join(re.sub(r"[{}.]|:path", "", word) for word in words)
@@ -222,7 +222,7 @@ def _query_parameters(endpoint: AnyEndpoint) -> list[Json]:
 
 
 def _without_null(schema: Json) -> Json:
-    """A query parameter is absent rather than null."""
+    """Remove null from a schema: a query parameter is absent instead."""
     choices = [choice for choice in schema.get("anyOf", []) if choice.get("type") != "null"]
     cleaned = {**schema, **choices[0]} if len(choices) == 1 else dict(schema)
     if choices:

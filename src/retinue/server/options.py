@@ -1,4 +1,4 @@
-"""What the server takes from the settings."""
+"""The server's options, from the settings."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -8,7 +8,7 @@ from retinue.settings import Settings
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ServerOptions:
-    """Where the server is reached, and how much it takes."""
+    """The server's address, allowed hosts and limits."""
 
     host: str = "127.0.0.1"
     allowed_hosts: Sequence[str] = ()
@@ -18,13 +18,13 @@ class ServerOptions:
     body_bytes: int = 4 * 1024 * 1024  # of JSON; a character may be escaped as twelve bytes
     read_timeout_seconds: float = 30
     send_timeout_seconds: float = 10
-    is_in_process: bool = False  # no network: its caller is a command, which also gets defects
+    is_in_process: bool = False  # called by a command without a network; exceptions reach it
 
     @classmethod
     def of(
         cls, settings: Settings, *, host: str | None = None, is_in_process: bool = False
     ) -> "ServerOptions":
-        """Take them from the settings; `host` is what the command line said instead."""
+        """Read the options from the settings; `host` overrides them."""
         return cls(
             host=host or settings.server.host,
             allowed_hosts=settings.server.allowed_hosts,

@@ -1,4 +1,4 @@
-"""Windows over the wire: what a client shows, bounded, since it is kept in memory."""
+"""Wire types for windows and their panels, limited in size because they are kept in memory."""
 
 from typing import Annotated, Any, Literal, cast
 
@@ -10,7 +10,7 @@ from retinue.errors import UsageError
 from retinue.server.wire import Answer, Asked
 
 LARGEST_INVENTORY = 48 * 1024
-"""Bytes of JSON; a message over the WebSocket is not much larger either."""
+"""Bytes of JSON; a WebSocket message may be only slightly larger."""
 
 DEEPEST_VALUE = 20
 """How deep a binding, a context or a layout may be nested."""
@@ -31,14 +31,14 @@ class PanelEntry(Asked, frozen=True, kw_only=True):
 
 
 class FollowedEntry(Asked, frozen=True, kw_only=True):
-    """A request to show something that the window followed: it opened it, or offers it."""
+    """A request to show something that the window has opened or offers to open."""
 
     show: Annotated[str, Meta(max_length=64)]
     how: Literal["opened", "offered"]
 
 
 class PanelInventory(Asked, frozen=True, kw_only=True):
-    """All panels of one window, and which are selected."""
+    """All panels of one window, and the selected ones."""
 
     panels: Annotated[list[PanelEntry], Meta(max_length=64)]
     selected_panel_id: PanelId | None = None
@@ -50,14 +50,14 @@ class PanelInventory(Asked, frozen=True, kw_only=True):
 
 
 class PushedInventory(PanelInventory, frozen=True, kw_only=True):
-    """The same over the WebSocket: it stands until the connection ends."""
+    """The inventory over the WebSocket: valid until the connection ends."""
 
     type: Literal["panel_inventory"]
     window_id: WindowId
 
 
 class Lease(Answer, frozen=True, kw_only=True):
-    """How long the inventory stands unless it is sent again."""
+    """How long the inventory stays valid unless it is sent again."""
 
     lease_seconds: float
 
@@ -75,23 +75,23 @@ class WindowList(Answer, frozen=True, kw_only=True):
     windows: list[WindowEntry]
 
 
-def inventory_of(told: PanelInventory) -> Inventory:
-    free = [told.layout, *(one for panel in told.panels for one in (panel.binding, panel.context))]
+def inventory_of(sent: PanelInventory) -> Inventory:
+    free = [sent.layout, *(one for panel in sent.panels for one in (panel.binding, panel.context))]
     if any(_is_deep(one, DEEPEST_VALUE) for one in free):
         raise UsageError(f"the inventory is nested more than {DEEPEST_VALUE} deep")
-    if len(msgspec.json.encode(told)) > LARGEST_INVENTORY:
+    if len(msgspec.json.encode(sent)) > LARGEST_INVENTORY:
         raise UsageError(f"the inventory is larger than {LARGEST_INVENTORY} bytes of JSON")
     return Inventory(
-        panels=[Panel(**msgspec.structs.asdict(panel)) for panel in told.panels],
-        selected_panel_id=told.selected_panel_id,
-        selected_chat_panel_id=told.selected_chat_panel_id,
-        layout=told.layout,
-        shown=[Followed(show=one.show, how=one.how) for one in told.shown],
+        panels=[Panel(**msgspec.structs.asdict(panel)) for panel in sent.panels],
+        selected_panel_id=sent.selected_panel_id,
+        selected_chat_panel_id=sent.selected_chat_panel_id,
+        layout=sent.layout,
+        shown=[Followed(show=one.show, how=one.how) for one in sent.shown],
     )
 
 
 def _is_deep(value: object, deepest: int) -> bool:
-    """Whether something is nested deeper than that; what is told to models has to be written."""
+    """Whether a value is nested deeper than `deepest`; models receive it as text."""
     match value:
         case dict():
             inner = list(cast("dict[str, object]", value).values())

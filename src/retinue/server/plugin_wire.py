@@ -1,4 +1,4 @@
-"""Plugins and skills over the wire: operations as they are declared, calls and their results."""
+"""Wire types for plugins, their operations, MCP servers and skills."""
 
 from typing import Annotated, Any, Literal
 
@@ -14,12 +14,12 @@ class OperationCall(Asked, frozen=True, kw_only=True):
     """A call of an operation."""
 
     arguments: dict[str, Any] = field(default_factory=dict[str, Any])
-    key: CallKey | None = None  # calls with one key take effect once
-    agent_id: AgentKey | None = None  # for whom, within whose scope; else for the owner
+    key: CallKey | None = None  # calls with the same key take effect once
+    agent_id: AgentKey | None = None  # call as this agent, within its scope; else as the owner
 
 
 class OperationResult(Answer, frozen=True, kw_only=True):
-    """What the operation gave: text or JSON."""
+    """The result of an operation: text or JSON."""
 
     result: Any
 
@@ -28,7 +28,7 @@ class OperationEntry(Answer, frozen=True, kw_only=True):
     """One operation of a plugin."""
 
     id: str
-    tool: str  # its name as a tool, by which scopes name it
+    tool: str  # its name as a tool, used in scopes
     summary: str
     description: str
     parameters: dict[str, Any]  # a JSON schema
@@ -38,7 +38,7 @@ class OperationEntry(Answer, frozen=True, kw_only=True):
 
 
 class PluginEntry(Answer, frozen=True, kw_only=True):
-    """A plugin; `file` is empty for those that are built in."""
+    """A plugin; `file` is empty for built-in ones."""
 
     id: str
     title: str
@@ -48,14 +48,14 @@ class PluginEntry(Answer, frozen=True, kw_only=True):
 
 
 class PluginList(Answer, frozen=True, kw_only=True):
-    """All plugins there are, and what does not load."""
+    """All plugins, and load errors."""
 
     plugins: list[PluginEntry]
     problems: list[ProblemEntry]
 
 
 class ServerEntry(Answer, frozen=True, kw_only=True):
-    """An MCP server of the settings, and how it stands."""
+    """An MCP server of the settings, and its state."""
 
     name: str
     state: Literal["connected", "connecting", "lost", "off"]
@@ -70,7 +70,7 @@ class ServerList(Answer, frozen=True, kw_only=True):
 
 
 class SkillList(Answer, frozen=True, kw_only=True):
-    """The skills there are, and what does not load."""
+    """All skills, and load errors."""
 
     skills: list[KnownSkill]
     problems: list[ProblemEntry]

@@ -1,4 +1,4 @@
-"""Turns requests into wire types: bodies within limits, and errors that name the field."""
+"""Decodes requests into wire types, with size limits and errors that name the field."""
 
 import asyncio
 import difflib
@@ -29,7 +29,7 @@ _MISSING = re.compile(r"^Object missing required field `(?P<name>.*)`$")
 
 
 class Decoded(Protocol):
-    """The types that an operation takes."""
+    """The types that an endpoint accepts."""
 
     @property
     def takes(self) -> Literal["nothing", "json", "optional json", "bytes"]: ...
@@ -44,7 +44,7 @@ class Decoded(Protocol):
 async def decode_request(
     request: Request, types: Decoded, options: ServerOptions
 ) -> tuple[Struct, Struct]:
-    """Give the query and the body of a request as the types that its operation takes."""
+    """Decode the query and the body of a request."""
     query = decode_query(request.scope["query_string"], types.query)
     if types.takes in ("nothing", "bytes"):
         return query, types.body()
@@ -56,19 +56,19 @@ async def decode_request(
     media_type = request.headers.get("content-type", "").partition(";")[0].strip().lower()
     if media_type != "application/json":
         raise HttpError(
-            415, "unsupported_media_type", "send JSON, with `Content-Type: application/json`"
+            415, "unsupported_media_type", "send JSON with `Content-Type: application/json`"
         )
     return query, decode_json(data, types.body)
 
 
 async def read_body(request: Request, *, limit: int, timeout_seconds: float) -> bytes:
-    """Read the whole body; too much or too slow is an error before it is memory."""
+    """Read the whole body, within limits of size and time."""
     stream = request.stream()
     declared = request.headers.get("content-length", "")
     if declared.isdecimal() and int(declared) > limit:
         if "expect" not in request.headers:
             await _discard(stream)
-        raise too_large(f"the body has {declared} bytes; at most {limit} are taken")
+        raise too_large(f"the body has {declared} bytes; the limit is {limit}")
     chunks: list[bytes] = []
     size = 0
     try:
@@ -80,7 +80,7 @@ async def read_body(request: Request, *, limit: int, timeout_seconds: float) -> 
             size += len(chunk)
             if size > limit:
                 await _discard(stream)
-                raise too_large(f"the body is too long; at most {limit} bytes are taken")
+                raise too_large(f"the body is too large; the limit is {limit} bytes")
             chunks.append(chunk)
     except TimeoutError:
         raise HttpError(
@@ -91,7 +91,7 @@ async def read_body(request: Request, *, limit: int, timeout_seconds: float) -> 
 
 
 async def _discard(stream: AsyncGenerator[bytes]) -> None:
-    """Take in what still comes: a client that is cut off while it sends reads no answer."""
+    """Read and drop the rest: a client that is cut off while sending reads no response."""
     with suppress(TimeoutError, ClientDisconnect):
         async with asyncio.timeout(_LINGER_SECONDS):
             async for _ in stream:
@@ -110,7 +110,7 @@ def _names(kind: type[Struct]) -> list[str]:
 
 @cache
 def _choices(kind: type[Struct], name: str) -> list[str]:
-    """The values that a field takes, where they can be counted."""
+    """Return the allowed values of an enumerated field."""
     info = msgspec.inspect.type_info(kind)
     fields = info.fields if isinstance(info, msgspec.inspect.StructType) else ()
     for field in fields:
@@ -123,7 +123,7 @@ def _choices(kind: type[Struct], name: str) -> list[str]:
 
 
 def _invalid(error: msgspec.ValidationError, kind: type[Struct], what: str) -> UsageError:
-    """Say which field is wrong, in the words of the wire."""
+    """Return an error that names the invalid field."""
     text = str(error)
     place = _PLACE.search(text)
     path = place["path"] if place else ""
@@ -137,7 +137,7 @@ def _invalid(error: msgspec.ValidationError, kind: type[Struct], what: str) -> U
         reason = "e" + reason[1:].replace("`", "")
     elif reason.startswith("Invalid enum value") and (choices := _choices(kind, path)):
         given = reason.removeprefix("Invalid enum value").strip()
-        reason = f"{given} is none of {', '.join(choices)}"
+        reason = f"{given} is not one of {', '.join(choices)}"
     field = path.replace("[...]", "")
     message = f"{what} {field!r}: {reason}" if field else reason
     return UsageError(message, details={"field": field} if field else None)
@@ -152,13 +152,13 @@ def _unknown_field(name: str, path: str, kind: type[Struct], what: str) -> Usage
 
 
 def decode_json(data: bytes, kind: type[T]) -> T:
-    """Read a JSON body."""
+    """Decode a JSON body."""
     if b"\\u0000" in data:
         return _decode_odd_text(data, kind, ValueError("malformed"))
     try:
         return _decoder(kind).decode(data)
     except msgspec.ValidationError as error:
-        # A field is wrong, unless the text is not JSON further on: both are the sender's mistake.
+        # A field is invalid, or the text is not JSON after it; both are errors of the sender.
         raise _invalid(error, kind, "field") from None
     except RecursionError:
         raise UsageError("the JSON is nested too deeply") from None
@@ -167,9 +167,9 @@ def decode_json(data: bytes, kind: type[T]) -> T:
 
 
 def _decode_odd_text(data: bytes, kind: type[T], error: ValueError) -> T:
-    """Accept text that only holds lone surrogates or NULs: they are cleaned, not refused.
+    """Accept lone surrogates and NULs in text by cleaning them.
 
-    Except in what tells things apart: two keys must not become one.
+    Names and keys are refused instead, because two of them must not become equal.
     """
     try:
         value = json.loads(data.decode("utf-8"), parse_constant=_no_number)
@@ -178,7 +178,7 @@ def _decode_odd_text(data: bytes, kind: type[T], error: ValueError) -> T:
     except UsageError:
         raise
     except UnicodeDecodeError:
-        raise UsageError("the body is not UTF-8") from None
+        raise UsageError("the body is not valid UTF-8") from None
     except RecursionError:
         raise UsageError("the JSON is nested too deeply") from None
     except msgspec.ValidationError as invalid:
@@ -203,7 +203,7 @@ def _refuse_odd_names(value: Any, path: str) -> None:
             if odd is not None:
                 shown = clean_text(place)
                 raise UsageError(
-                    f"field {shown!r}: a name or key may hold no NUL and no half of a character",
+                    f"field {shown!r}: a name or key must not contain NUL or lone surrogates",
                     details={"field": shown},
                 )
             _refuse_odd_names(inner, place)
@@ -214,11 +214,11 @@ def _is_odd(value: Any) -> bool:
 
 
 def _no_number(text: str) -> float:
-    raise ValueError(f"{text} is not a number of JSON")
+    raise ValueError(f"{text} is not a JSON number")
 
 
 def decode_query(query: bytes, kind: type[T]) -> T:
-    """Read a query string; a parameter may be given once."""
+    """Decode a query string; no parameter may be repeated."""
     if not query:
         return _convert({}, kind)
     try:
@@ -229,12 +229,12 @@ def decode_query(query: bytes, kind: type[T]) -> T:
             max_num_fields=_MOST_FIELDS,
         )
     except ValueError:
-        raise UsageError("the query string is not well-formed UTF-8") from None
+        raise UsageError("the query string is not valid UTF-8") from None
     values = dict(pairs)
     if len(values) < len(pairs):
         names = [name for name, _ in pairs]
         twice = next(name for name in names if names.count(name) > 1)
-        raise UsageError(f"parameter {twice!r} is given twice", details={"field": twice})
+        raise UsageError(f"parameter {twice!r} is repeated", details={"field": twice})
     for name in values:
         if name not in _names(kind):
             raise _unknown_field(name, "", kind, "parameter")

@@ -1,4 +1,4 @@
-"""The door of skills' command lines: one socket, one route, and passes in place of the token."""
+"""Serves skills' command lines in sandboxes: one socket, one route, per-sandbox tokens."""
 
 import asyncio
 import logging
@@ -37,13 +37,13 @@ _READ_SECONDS = 30
 
 
 class SkillCall(Asked, frozen=True, kw_only=True):
-    """What a command line sends; for whom it calls, the pass tells."""
+    """The body of a skill's request; its token identifies the caller."""
 
     arguments: Attributes = field(default_factory=dict)
 
 
 class SkillDoor:
-    """Opened by the first command that needs it; only sandboxes that it is bound into reach it."""
+    """A socket that only sandboxes can reach; opened by the first command that needs it."""
 
     def __init__(self, operations: Operations, passes: SandboxTokens, data_dir: Path) -> None:
         self._data = data_dir
@@ -54,9 +54,9 @@ class SkillDoor:
         self._serving: asyncio.Task[None] | None = None
 
     async def open(self) -> Path:
-        """Give the folder with the socket; everybody on this machine is kept out by its parent."""
+        """Return the folder with the socket; its parent is closed to other users."""
         if self._home is None:
-            # Not in the data directory: the path of a socket has to be short.
+            # Not in the data directory, because a socket's path must be short.
             self._home = _new_home(self._data)
             place = self._home / "door"
             place.mkdir(mode=0o755)
@@ -91,7 +91,7 @@ class SkillDoor:
         path = "/api/plugins/{plugin}/operations/{operation}"
         app = Starlette(
             routes=[Route(path, self._operate, methods=["POST"])],
-            exception_handlers={HTTPException: _explain},
+            exception_handlers={HTTPException: _http_error},
         )
         app.router.redirect_slashes = False
         return app
@@ -103,14 +103,14 @@ class SkillDoor:
         except RetinueError as error:
             return error_response(error)
         except asyncio.CancelledError:
-            return error_response(OperationError("the command that asked for it has ended"))
+            return error_response(OperationError("the command that called the operation has ended"))
         except Exception:
-            logger.exception("request of a skill failed")
+            logger.exception("a skill's request failed")
             return error_response(internal_error())
 
     async def _answer(self, request: Request, caller: Caller | None) -> Response:
         if caller is None:
-            raise unauthorized("This is for commands that an agent runs in its shell.")
+            raise unauthorized("Only commands that an agent runs in its shell can call this.")
         data = await read_body(request, limit=_MOST_BYTES, timeout_seconds=_READ_SECONDS)
         asked = decode_json(data, SkillCall)
         names = request.path_params
@@ -126,9 +126,9 @@ def _token(request: Request) -> str:
 
 
 def _new_home(data: Path) -> Path:
-    """Make a folder for the socket, and remove those of processes that were killed.
+    """Create a folder for the socket, and remove those left by killed processes.
 
-    This process alone holds the data directory, so of its folders no other is in use.
+    Only this process has the data directory open, so its older folders are unused.
     """
     prefix = f"retinue-{sha256(os.fsencode(data.resolve())).hexdigest()[:12]}-"
     for left in Path(tempfile.gettempdir()).glob(f"{prefix}*"):
@@ -136,13 +136,13 @@ def _new_home(data: Path) -> Path:
     return Path(tempfile.mkdtemp(prefix=prefix))
 
 
-async def _explain(_: Request, error: Exception) -> Response:
+async def _http_error(_: Request, error: Exception) -> Response:
     assert isinstance(error, HTTPException)
     return error_response(from_starlette(error))
 
 
 class _Server(uvicorn.Server):
-    """uvicorn without its signals: the process stops for other reasons."""
+    """uvicorn without signal handlers, which the main server has."""
 
     @contextmanager
     def capture_signals(self) -> Generator[None]:

@@ -1,4 +1,4 @@
-"""The web app's files, as its build left them."""
+"""Serves the built web app."""
 
 from pathlib import Path
 
@@ -16,7 +16,7 @@ _INDEX = "index.html"
 
 
 class WebApp:
-    """Serves the build; a path that is no file is a page of the app itself."""
+    """Serves the build; a path without a file is a page of the app."""
 
     def __init__(self, directory: Path) -> None:
         self._directory = directory
@@ -36,7 +36,7 @@ class WebApp:
     async def _response(self, scope: Scope) -> Response:
         if not (self._directory / _INDEX).is_file():
             return error_response(
-                HttpError(404, "not_found", "The web app is not built; run `make web`.")
+                HttpError(404, "not_found", "The web app is not built. Run `make web`.")
             )
         path: str = scope["path"].lstrip("/") or _INDEX
         try:

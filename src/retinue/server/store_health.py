@@ -1,4 +1,4 @@
-"""Whether messages can be stored, found out by storing something."""
+"""Checks whether messages can be stored, by writing to the store."""
 
 import asyncio
 
@@ -7,11 +7,11 @@ from retinue.errors import StoreError
 from retinue.stores.port import Store
 
 GOOD_SECONDS = 2
-_PATIENCE_SECONDS = 5
+_TIMEOUT_SECONDS = 5
 
 
 class Pulse:
-    """One trial for all who ask at a time; that it went well is believed for a moment."""
+    """Runs one check for all concurrent callers, and caches success for a moment."""
 
     def __init__(self, store: Store, clock: Clock) -> None:
         self._store = store
@@ -20,20 +20,20 @@ class Pulse:
         self._good_until = 0.0
 
     def doubt(self) -> None:
-        """Something was refused: believe nothing that was found before."""
+        """Forget a cached success, because a write failed."""
         self._good_until = 0.0
 
     async def problem(self) -> str:
-        """Say why nothing can be stored now; empty when it can."""
+        """Return why nothing can be stored, or an empty string."""
         async with self._trying:
             if self._clock.monotonic() < self._good_until:
                 return ""
             try:
-                async with asyncio.timeout(_PATIENCE_SECONDS):
+                async with asyncio.timeout(_TIMEOUT_SECONDS):
                     await self._store.check()
             except StoreError as error:
                 return error.message
             except TimeoutError:
-                return f"the store took nothing for {_PATIENCE_SECONDS} s: is the disk stuck?"
+                return f"the store did not respond for {_TIMEOUT_SECONDS} s: check the disk"
             self._good_until = self._clock.monotonic() + GOOD_SECONDS
             return ""

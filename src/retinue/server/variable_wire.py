@@ -1,4 +1,4 @@
-"""Variables over the wire: names go out, values only come in."""
+"""Wire types for variables. Values are received but never sent."""
 
 from datetime import datetime
 from typing import Annotated, Literal
@@ -12,13 +12,13 @@ VariableValue = Annotated[str, Meta(max_length=16_384)]
 
 
 class NewValue(Asked, frozen=True, kw_only=True):
-    """A value to keep; no answer ever holds it."""
+    """A value to store; no response ever contains it."""
 
     value: VariableValue
 
 
 class VariableEntry(Answer, frozen=True, kw_only=True):
-    """A variable by its name, and where the value that counts was set."""
+    """A variable's name and description, and the scope that sets its value."""
 
     name: str
     type: Literal["text", "secret"]
@@ -27,7 +27,7 @@ class VariableEntry(Answer, frozen=True, kw_only=True):
     is_declared: bool
     description: str
     scope: Literal["call", "thread", "account", "instance", "agent", "prompt"] | None
-    problem: str  # why the value cannot be read, if it cannot
+    problem: str  # why the value cannot be read; else empty
 
 
 class VariableList(Answer, frozen=True, kw_only=True):
@@ -37,13 +37,13 @@ class VariableList(Answer, frozen=True, kw_only=True):
 
 
 class Provided(Asked, frozen=True, kw_only=True):
-    """Values for a subagent that waits for them, by name."""
+    """Values for a waiting subagent, by name."""
 
     env: dict[VariableName, VariableValue]
 
 
 class VariablesWanted(Struct, frozen=True, kw_only=True):
-    """What a subagent has to be given before it begins."""
+    """The variables that a subagent needs before it starts."""
 
     request_id: str
     parent_thread_id: str
@@ -54,7 +54,7 @@ class VariablesWanted(Struct, frozen=True, kw_only=True):
 
 
 class SubagentBegun(Struct, frozen=True, kw_only=True):
-    """The subagent that began with the values; its result reaches its parent as a message."""
+    """The started subagent; its result reaches the parent as a message."""
 
     request_id: str
     child_thread_id: str

@@ -1,4 +1,4 @@
-"""What goes over the wire: requests, their queries, and answers; camelCase, nothing unknown."""
+"""Wire types of requests and responses: camelCase names, unknown fields refused."""
 
 from datetime import date, datetime
 from typing import Annotated, Any, Literal
@@ -22,22 +22,22 @@ Stats = dict[str, dict[str, TokenStats]]
 
 
 class Asked(Struct, frozen=True, kw_only=True, rename="camel", forbid_unknown_fields=True):
-    """What clients send: a field that is not known is refused by name."""
+    """Base of what clients send; unknown fields are refused by name."""
 
 
 class Answer(Struct, frozen=True, kw_only=True, rename="camel"):
-    """What clients get: every field is there, also when it is empty."""
+    """Base of what clients receive; every field is present, even when empty."""
 
 
 class Nothing(Asked, frozen=True, kw_only=True):
-    """No fields at all."""
+    """No fields."""
 
 
 # ---------------------------------------------------------------- errors
 
 
 class ErrorDetail(Answer, frozen=True, kw_only=True):
-    """What went wrong: `code` is stable, `message` is for people."""
+    """An error: `code` is stable, `message` is for people."""
 
     code: str
     message: str
@@ -45,13 +45,13 @@ class ErrorDetail(Answer, frozen=True, kw_only=True):
 
 
 class ErrorAnswer(Answer, frozen=True, kw_only=True):
-    """The body of every answer that is not a success."""
+    """The body of every error response."""
 
     error: ErrorDetail
 
 
 class ProblemEntry(Answer, frozen=True, kw_only=True):
-    """Something that does not load."""
+    """An error or warning of a file."""
 
     message: str
     file: str
@@ -65,7 +65,7 @@ class ProblemEntry(Answer, frozen=True, kw_only=True):
 
 
 class StoreHealth(Answer, frozen=True, kw_only=True):
-    """The store; the numbers only for those who may see them."""
+    """The store's health; the numbers need authentication."""
 
     ok: bool
     kind: str | UnsetType = UNSET
@@ -79,7 +79,7 @@ class StoreHealth(Answer, frozen=True, kw_only=True):
 
 
 class Health(Answer, frozen=True, kw_only=True):
-    """That the server is there, and how it is; `reason` says what is not well."""
+    """The server's health; `reason` says what is wrong."""
 
     status: Literal["ok", "degraded"]
     reason: str
@@ -101,13 +101,13 @@ class LoginCode(Answer, frozen=True, kw_only=True):
 
 
 class LoggedIn(Answer, frozen=True, kw_only=True):
-    """Whose agents the browser now sees."""
+    """The owner that the browser is logged in as."""
 
     owner: str
 
 
 class UsageQuery(Asked, frozen=True, kw_only=True):
-    """Which days, both included, in UTC, and what to sum by."""
+    """The first and last day, inclusive, in UTC, and how to group."""
 
     first: date | None = field(default=None, name="from")
     last: date | None = field(default=None, name="to")
@@ -118,7 +118,7 @@ class UsageQuery(Asked, frozen=True, kw_only=True):
 
 
 class ToolsQuery(Asked, frozen=True, kw_only=True):
-    """Whose tools."""
+    """The agent whose tools to list."""
 
     agent: AgentKey
 
@@ -143,7 +143,7 @@ class ToolList(Answer, frozen=True, kw_only=True):
 
 
 class AgentChanges(Asked, frozen=True, kw_only=True):
-    """What to change; absent stays, null clears."""
+    """Fields to change; absent fields stay, null clears."""
 
     name: AgentName | UnsetType | None = UNSET
     pinned: bool | UnsetType = UNSET
@@ -152,7 +152,7 @@ class AgentChanges(Asked, frozen=True, kw_only=True):
 
 
 class AgentsQuery(Asked, frozen=True, kw_only=True):
-    """Which agents, and which page of them."""
+    """Filters and page of a list of agents."""
 
     definition: DefinitionName | None = None
     kind: Kind | None = None
@@ -166,7 +166,7 @@ class AgentEntry(AgentView, frozen=True, kw_only=True, omit_defaults=False):
 
 
 class AgentDetail(AgentEntry, frozen=True, kw_only=True):
-    """An agent with what it has used so far."""
+    """An agent with its token usage."""
 
     tokens: TokenSnapshot | None = None
     stats: dict[str, dict[str, TokenStats]] = field(
@@ -182,13 +182,13 @@ class AgentList(Answer, frozen=True, kw_only=True):
 
 
 class TreeQuery(Asked, frozen=True, kw_only=True):
-    """How many generations of children."""
+    """The number of generations of children."""
 
     depth: Annotated[int, Meta(ge=0, le=16)] = 8
 
 
 class TreeBranch(Answer, frozen=True, kw_only=True):
-    """An agent and its children; those that would be too many are only counted."""
+    """An agent and its children; `hidden` counts the children left out."""
 
     agent: AgentEntry
     children: "list[TreeBranch]"
@@ -196,33 +196,33 @@ class TreeBranch(Answer, frozen=True, kw_only=True):
 
 
 class AgentTree(Answer, frozen=True, kw_only=True):
-    """The parents of an agent, the nearest first, and its children."""
+    """An agent's ancestors, nearest first, and its children."""
 
     ancestors: list[AgentEntry]
     tree: TreeBranch
 
 
 class CommandAnswer(Answer, frozen=True, kw_only=True):
-    """Whether there was anything to do."""
+    """Whether the command had an effect."""
 
     applied: bool
 
 
 class TerminateOrder(Asked, frozen=True, kw_only=True):
-    """An end for good; the reason is recorded with it."""
+    """A termination; the reason is recorded."""
 
     reason: Annotated[str, Meta(max_length=1000)] = ""
 
 
 class TerminateAnswer(Answer, frozen=True, kw_only=True):
-    """Who has ended by this: the agent and its children; nobody when it had ended before."""
+    """The ids of the agents that ended; empty if the agent had already ended."""
 
     applied: bool
     ended: list[str]
 
 
 class SwitchBackOrder(Asked, frozen=True, kw_only=True):
-    """A person who comes back; `from` is the agent that they leave, where no chat's agent knows."""
+    """A switch back; `from` is the agent to leave, if the chat's agent does not know it."""
 
     leaving: str | None = field(default=None, name="from")
 
@@ -234,7 +234,7 @@ class CommandQuery(Asked, frozen=True, kw_only=True):
 
 
 class ResetOrder(Asked, frozen=True, kw_only=True):
-    """A reset; the reason is recorded with it."""
+    """A reset; the reason is recorded."""
 
     reason: Annotated[str, Meta(max_length=1000)] = ""
 
@@ -243,7 +243,7 @@ class ResetOrder(Asked, frozen=True, kw_only=True):
 
 
 class NewMessage(Asked, frozen=True, kw_only=True):
-    """What to tell an agent; the same `key` again gives the first message again."""
+    """A message to an agent; repeating a `key` returns the first message."""
 
     content: str
     attachments: Annotated[list[FilePath], Meta(max_length=32)] = []
@@ -252,7 +252,7 @@ class NewMessage(Asked, frozen=True, kw_only=True):
 
 
 class Admission(Answer, frozen=True, kw_only=True):
-    """The message is stored, and will have exactly one final fate."""
+    """A stored message; it will have exactly one final fate."""
 
     id: str
     agent_id: str
@@ -262,13 +262,13 @@ class Admission(Answer, frozen=True, kw_only=True):
 
 
 class WaitQuery(Asked, frozen=True, kw_only=True):
-    """How many seconds to wait for a final fate."""
+    """The number of seconds to wait for a final fate."""
 
     wait: Annotated[float, Meta(ge=0, le=3600)] = 0
 
 
 class MessageAnswer(ItemView, frozen=True, kw_only=True, omit_defaults=False):
-    """A message, where it is, and what became of it."""
+    """A message with its position, fate and reply."""
 
     position: int = 0
     reply: str = ""
@@ -277,7 +277,7 @@ class MessageAnswer(ItemView, frozen=True, kw_only=True, omit_defaults=False):
 
 
 class MessageList(Answer, frozen=True, kw_only=True):
-    """Messages without a final fate, in the order of admission."""
+    """Messages without a final fate, in order of admission."""
 
     items: list[MessageAnswer]
 
@@ -288,7 +288,7 @@ RequestKey = Annotated[str, Meta(min_length=1, max_length=64)]
 
 
 class RequestsQuery(Asked, frozen=True, kw_only=True):
-    """Which requests, the newest first; `before` is the last id of the page before."""
+    """Filters and page of a list of requests; `before` is the last id of the previous page."""
 
     status: Literal["pending", "allowed", "denied", "answered", "expired", "void"] | None = None
     agent: AgentKey | None = None
@@ -297,18 +297,18 @@ class RequestsQuery(Asked, frozen=True, kw_only=True):
 
 
 class RequestEntry(RequestView, frozen=True, kw_only=True, omit_defaults=False):
-    """A permission, an approval or a question, and what became of it."""
+    """A permission, an approval or a question, and its outcome."""
 
 
 class RequestList(Answer, frozen=True, kw_only=True):
-    """What agents asked their owner; `next_before` is for the next page."""
+    """Requests, newest first; `next_before` is for the next page."""
 
     requests: list[RequestEntry]
     next_before: str | None
 
 
 class Verdict(Asked, frozen=True, kw_only=True):
-    """What the owner decides; a question that is allowed is answered with `values`."""
+    """The owner's decision; `values` answers a question."""
 
     decision: Literal["allow", "deny"]
     note: Annotated[str, Meta(max_length=2000)] = ""
@@ -324,7 +324,7 @@ When = Annotated[str, Meta(min_length=1, max_length=100)]
 
 
 class WatchOrder(Asked, frozen=True, kw_only=True):
-    """What to look at before anybody is woken; one of these."""
+    """What to check before the agent is woken: exactly one of these."""
 
     file: FilePath | None = None
     command: Annotated[str, Meta(min_length=1, max_length=10_000)] | None = None
@@ -332,8 +332,8 @@ class WatchOrder(Asked, frozen=True, kw_only=True):
     list: Annotated[str, Meta(min_length=1, max_length=200)] | None = None
 
 
-class NewSchedule(Asked, frozen=True, kw_only=True):
-    """What is to happen: again and again with `cron`, once with `at`."""
+class ScheduleBody(Asked, frozen=True, kw_only=True):
+    """A new schedule: `cron` repeats, `at` runs once."""
 
     title: Title
     prompt: Prompt
@@ -349,8 +349,8 @@ class NewSchedule(Asked, frozen=True, kw_only=True):
     key: Annotated[str, Meta(min_length=1, max_length=256)] | None = None
 
 
-class ScheduleChanges(Asked, frozen=True, kw_only=True):
-    """What to change; absent stays, null clears."""
+class SchedulePatch(Asked, frozen=True, kw_only=True):
+    """Fields to change; absent fields stay, null clears."""
 
     title: Title | UnsetType = UNSET
     prompt: Prompt | UnsetType = UNSET
@@ -366,32 +366,32 @@ class ScheduleChanges(Asked, frozen=True, kw_only=True):
 
 
 class ScheduleList(Answer, frozen=True, kw_only=True):
-    """All schedules, the next one due first."""
+    """All schedules, next due first."""
 
     schedules: list[ScheduleView]
     timezone: str
 
 
 class RunsQuery(Asked, frozen=True, kw_only=True):
-    """How many of the last times."""
+    """The number of recent runs."""
 
     limit: Annotated[int, Meta(ge=1, le=500)] = 50
 
 
 class RunList(Answer, frozen=True, kw_only=True):
-    """What became of a schedule's times, the newest first."""
+    """A schedule's runs, newest first."""
 
     runs: list[SlotView]
 
 
 class HeartbeatOrder(Asked, frozen=True, kw_only=True):
-    """Which tasks to run; without names, all of them."""
+    """The tasks to run; all if empty."""
 
     tasks: Annotated[list[Title], Meta(max_length=200)] = []
 
 
 class HeartbeatRun(Answer, frozen=True, kw_only=True):
-    """Whether a batch was begun; none is while one is running."""
+    """Whether a batch was started; none is while one is running."""
 
     applied: bool
     message_id: str | None
@@ -419,7 +419,7 @@ class HistoryPage(Answer, frozen=True, kw_only=True):
 
 
 class FilesQuery(Asked, frozen=True, kw_only=True):
-    """Which folder, and whether with what is in its folders."""
+    """The folder to list, and whether to include its subfolders."""
 
     path: FilePath = "/"
     recursive: bool = False
@@ -445,21 +445,21 @@ class FolderEntry(Answer, frozen=True, kw_only=True):
 
 
 class FileList(Answer, frozen=True, kw_only=True):
-    """What is in a folder of an agent's own tree."""
+    """The contents of a folder of an agent's own tree."""
 
     files: list[FileEntry]
     folders: list[FolderEntry]
 
 
 class EventsQuery(Asked, frozen=True, kw_only=True):
-    """Where to go on, and whose events."""
+    """The cursor to continue from, and the agent to follow."""
 
     after: Seq | None = None
     agent: AgentKey | None = None
 
 
 class Subscribe(Asked, frozen=True, kw_only=True):
-    """What a WebSocket client sends, as often as it likes."""
+    """A WebSocket client's subscription; a new one replaces it."""
 
     type: Literal["subscribe"]
     after: Seq | None = None

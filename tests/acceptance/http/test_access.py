@@ -139,7 +139,7 @@ async def test_a_code_is_worth_nothing_after_ten_minutes(tmp_path: Path) -> None
         async with door.stranger() as client:
             answer = await client.post("/api/login", json={"code": code})
             assert answer.status_code == 401
-            assert "new link" in answer.json()["error"]["message"]
+            assert "retinue open" in answer.json()["error"]["message"]
 
 
 async def test_failed_logins_have_to_wait_and_then_may_try_again(tmp_path: Path) -> None:

@@ -19,7 +19,7 @@ JSON = {"Content-Type": "application/json"}
         (b"nonsense", "not JSON"),
         (b'{"definition": "helper",}', "not JSON"),
         (b'{"definition": NaN}', "not JSON"),
-        (b'{"definition": "\xff"}', "not UTF-8"),
+        (b'{"definition": "\xff"}', "not valid UTF-8"),
         (b'"text"', "object"),
         (b'{"definition": "helper", "attributes": ' + b'{"a":' * 50_000, "nested"),
         (b"[" * 100_000, "object"),

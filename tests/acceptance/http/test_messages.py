@@ -212,7 +212,7 @@ async def test_an_attachment_that_is_not_there_is_told_also_of_an_agent_without_
         f"/api/agents/{agent}/messages", json={"content": "x", "attachments": ["/nope.png"]}
     )
     assert answer.status_code == 400
-    assert "there is no file '/nope.png'" in answer.json()["error"]["message"]
+    assert "the agent has no file '/nope.png'" in answer.json()["error"]["message"]
 
 
 @pytest.mark.parametrize(

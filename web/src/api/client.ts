@@ -14,14 +14,14 @@ import type {
   HeartbeatView,
   HistoryPage,
   ItemView,
-  NewSchedule,
   PluginList,
   RefusalList,
   RequestList,
   RequestView,
   RunList,
-  ScheduleChanges,
+  ScheduleBody,
   ScheduleList,
+  SchedulePatch,
   ScheduleView,
   ServerList,
   SkillList,
@@ -194,8 +194,9 @@ export const api = {
     json<unknown>("POST", wantedPath(agentId, requestId), { env }),
 
   schedules: () => json<ScheduleList>("GET", "/api/schedules"),
-  createSchedule: (schedule: NewSchedule) => json<ScheduleView>("POST", "/api/schedules", schedule),
-  changeSchedule: (id: string, changes: ScheduleChanges) =>
+  createSchedule: (schedule: ScheduleBody) =>
+    json<ScheduleView>("POST", "/api/schedules", schedule),
+  changeSchedule: (id: string, changes: SchedulePatch) =>
     json<ScheduleView>("PATCH", schedulePath(id), changes),
   removeSchedule: (id: string) => json<void>("DELETE", schedulePath(id)),
   runSchedule: (id: string) => json<unknown>("POST", `${schedulePath(id)}/run`),

@@ -1,9 +1,9 @@
 // Written by `npm run types` from openapi.json; change the server's wire types instead.
 
-/** The message is stored, and will have exactly one final fate. */
+/** A stored message; it will have exactly one final fate. */
 export type Admission = { agentId: string; fate: string; id: string; position: number; repeated: boolean };
 
-/** What to change; absent stays, null clears. */
+/** Fields to change; absent fields stay, null clears. */
 export type AgentChanges = {
   attributes?: Record<string, unknown>;
   model?: string | null;
@@ -14,7 +14,7 @@ export type AgentChanges = {
 /** An agent was deleted. */
 export type AgentDeletedEvent = { agentId: string; cursor: number; type: "agent_deleted" };
 
-/** An agent with what it has used so far. */
+/** An agent with its token usage. */
 export type AgentDetail = {
   attributes: Record<string, unknown>;
   children: Array<ChildView>;
@@ -70,7 +70,7 @@ export type AgentEvent = { agent: AgentView; agentId: string; cursor: number; ty
 /** One page of agents, pinned first, then by activity. */
 export type AgentList = { agents: Array<AgentEntry>; nextCursor: string | null };
 
-/** The parents of an agent, the nearest first, and its children. */
+/** An agent's ancestors, nearest first, and its children. */
 export type AgentTree = { ancestors: Array<AgentEntry>; tree: TreeBranch };
 
 /** An agent as clients see it. */
@@ -147,7 +147,7 @@ export type ChildView = {
   statusText?: string;
 };
 
-/** Whether there was anything to do. */
+/** Whether the command had an effect. */
 export type CommandAnswer = { applied: boolean };
 
 /** Where the engine sums up after the turn, before the next call, and drops the oldest. */
@@ -215,7 +215,7 @@ export type ContextView = {
   tools: Array<ContextTool>;
 };
 
-/** A definition as people choose it. */
+/** A definition in a list. */
 export type DefinitionEntry = {
   color: string | null;
   description: string;
@@ -233,14 +233,14 @@ export type DefinitionEntry = {
   warnings: Array<string>;
 };
 
-/** What a definition leads to, itself first, and what is wrong in those files. */
+/** A definition, first, with everything that it uses, and the load errors of those files. */
 export type DefinitionGraph = {
   definitions: Array<GraphDefinition>;
   problems: Array<ProblemEntry>;
   prompts: Array<GraphPrompt>;
 };
 
-/** All definitions, and what does not load. */
+/** All definitions, and load errors. */
 export type DefinitionList = { definitions: Array<DefinitionEntry>; problems: Array<ProblemEntry> };
 
 /** Definitions or their load errors changed. Reload them. */
@@ -257,10 +257,10 @@ export type DeltaEvent = {
   type: "delta";
 };
 
-/** The body of every answer that is not a success. */
+/** The body of every error response. */
 export type ErrorAnswer = { error: ErrorDetail };
 
-/** What went wrong: `code` is stable, `message` is for people. */
+/** An error: `code` is stable, `message` is for people. */
 export type ErrorDetail = { code: string; details?: Record<string, unknown>; message: string };
 
 /** A form field. For text, `minimum` and `maximum` are lengths in characters. */
@@ -286,7 +286,7 @@ export type FileEntry = {
   size: number;
 };
 
-/** What is in a folder of an agent's own tree. */
+/** The contents of a folder of an agent's own tree. */
 export type FileList = { files: Array<FileEntry>; folders: Array<FolderEntry> };
 
 /** A reference in a message to a file of the agent. */
@@ -298,7 +298,7 @@ export type FolderEntry = { modifiedAt: string; name: string; path: string };
 /** How a window handled a request to open something. */
 export type Followed = { how: "offered" | "opened"; show: string };
 
-/** A request to show something that the window followed: it opened it, or offers it. */
+/** A request to show something that the window has opened or offers to open. */
 export type FollowedEntry = { how: "offered" | "opened"; show: string };
 
 /** A definition with its sides. */
@@ -329,16 +329,16 @@ export type GraphEntry = {
   target: string;
 };
 
-/** A hook by its id, and the point of a run that it is at. */
+/** A hook by its id, and the point of a run where it applies. */
 export type GraphHook = { id: string; kind: string };
 
-/** A list that narrows what a definition may use and reach, by the name of its field. */
+/** A list that limits what a definition may use, by the name of its field. */
 export type GraphList = {
   name: "agentAllowlist" | "agentDenylist" | "capabilityAllowlist" | "capabilityDenylist" | "skillAllowlist" | "skillDenylist" | "toolAllowlist" | "toolApprovals" | "toolDenylist";
   patterns: Array<string>;
 };
 
-/** The package that a definition came with. */
+/** The package that contains a definition. */
 export type GraphPackage = { name: string; version: string };
 
 /** A prompt; without a list it can call every tool that its definition allows. */
@@ -350,10 +350,10 @@ export type GraphPrompt = {
   tools: Array<GraphEntry> | null;
 };
 
-/** A tool whose call ends a turn or a run, or tells how it goes. */
+/** A tool whose call ends a turn or a run, or reports its status. */
 export type GraphRule = { name: "session_fail" | "session_status" | "session_stop" | "stop_tool"; tool: string };
 
-/** A side that a model speaks for. */
+/** A side that is played by a model. */
 export type GraphSide = {
   label: string;
   maxSteps: number | null;
@@ -375,16 +375,16 @@ export type HandoffRecord = {
   v?: number;
 };
 
-/** That the server is there, and how it is; `reason` says what is not well. */
+/** The server's health; `reason` says what is wrong. */
 export type Health = { reason: string; status: "degraded" | "ok"; store: StoreHealth; version: string };
 
-/** Which tasks to run; without names, all of them. */
+/** The tasks to run; all if empty. */
 export type HeartbeatOrder = { tasks?: Array<string> };
 
 /** The agent of the heartbeat. */
 export type HeartbeatPlace = { type: "heartbeat" };
 
-/** Whether a batch was begun; none is while one is running. */
+/** Whether a batch was started; none is while one is running. */
 export type HeartbeatRun = { agentId: string | null; applied: boolean; messageId: string | null };
 
 /** The heartbeat: its tasks, recent runs and problems. */
@@ -403,7 +403,7 @@ export type HelloEvent = { cursor: number; type: "hello" };
 /** Records, oldest first; `cursor` is the next `after`, `first` the next `before`. */
 export type HistoryPage = { cursor: number; first: number; hasMore: boolean; records: Array<HistoryRecord> };
 
-/** One line of history. Newer servers may send further kinds. */
+/** One line of history. Newer servers may send other kinds. */
 export type HistoryRecord = StartRecord | ResetRecord | UserRecord | SystemRecord | AssistantRecord | ToolRecord | SummaryRecord | NoteRecord | RunRecord | HandoffRecord;
 
 /** All panels of one window. */
@@ -445,10 +445,10 @@ export type KnownSkill = {
   name: string;
 };
 
-/** How long the inventory stands unless it is sent again. */
+/** How long the inventory stays valid unless it is sent again. */
 export type Lease = { leaseSeconds: number };
 
-/** Whose agents the browser now sees. */
+/** The owner that the browser is logged in as. */
 export type LoggedIn = { owner: string };
 
 /** A one-time code from the printed link, or the token. */
@@ -457,7 +457,7 @@ export type Login = { code?: string; token?: string };
 /** A code that logs one browser in, once, within ten minutes. */
 export type LoginCode = { code: string };
 
-/** A message, where it is, and what became of it. */
+/** A message with its position, fate and reply. */
 export type MessageAnswer = {
   agentId: string;
   at: string;
@@ -478,13 +478,13 @@ export type MessageAnswer = {
   waits: Array<WaitView>;
 };
 
-/** Messages without a final fate, in the order of admission. */
+/** Messages without a final fate, in order of admission. */
 export type MessageList = { items: Array<MessageAnswer> };
 
 /** Tokens of one model call that a tool made. */
 export type ModelUsage = { model: string; usage: Usage };
 
-/** A conversation to begin; with a descriptor, to begin or to find again. */
+/** An agent to create or, with a descriptor, to find or create. */
 export type NewAgent = {
   attributes?: Record<string, unknown> | null;
   definition?: string | null;
@@ -493,26 +493,10 @@ export type NewAgent = {
   name?: string | null;
 };
 
-/** What to tell an agent; the same `key` again gives the first message again. */
+/** A message to an agent; repeating a `key` returns the first message. */
 export type NewMessage = { attachments?: Array<string>; content: string; key?: string | null; silent?: boolean };
 
-/** What is to happen: again and again with `cron`, once with `at`. */
-export type NewSchedule = {
-  at?: string | null;
-  catchUp?: "once" | "skip";
-  cron?: string | null;
-  definition?: string | null;
-  key?: string | null;
-  paused?: boolean;
-  prompt: string;
-  reportTo?: string | null;
-  target?: string | null;
-  timezone?: string | null;
-  title: string;
-  watch?: WatchOrder | null;
-};
-
-/** A value to keep; no answer ever holds it. */
+/** A value to store; no response ever contains it. */
 export type NewValue = { value: string };
 
 /** A notice for people that is not shown to the model. */
@@ -543,7 +527,7 @@ export type OperationEntry = {
   tool: string;
 };
 
-/** What the operation gave: text or JSON. */
+/** The result of an operation: text or JSON. */
 export type OperationResult = { result: unknown };
 
 /** One open panel. */
@@ -566,7 +550,7 @@ export type PanelEntry = {
   visible?: boolean;
 };
 
-/** All panels of one window, and which are selected. */
+/** All panels of one window, and the selected ones. */
 export type PanelInventory = {
   layout?: Record<string, unknown>;
   panels: Array<PanelEntry>;
@@ -575,7 +559,7 @@ export type PanelInventory = {
   shown?: Array<FollowedEntry>;
 };
 
-/** A plugin; `file` is empty for those that are built in. */
+/** A plugin; `file` is empty for built-in ones. */
 export type PluginEntry = {
   description: string;
   file: string;
@@ -584,10 +568,10 @@ export type PluginEntry = {
   title: string;
 };
 
-/** All plugins there are, and what does not load. */
+/** All plugins, and load errors. */
 export type PluginList = { plugins: Array<PluginEntry>; problems: Array<ProblemEntry> };
 
-/** Something that does not load. */
+/** An error or warning of a file. */
 export type ProblemEntry = {
   field: string;
   file: string;
@@ -597,13 +581,13 @@ export type ProblemEntry = {
   usingLastGood: boolean;
 };
 
-/** Values for a subagent that waits for them, by name. */
+/** Values for a waiting subagent, by name. */
 export type Provided = { env: Record<string, string> };
 
 /** A record was appended. */
 export type RecordEvent = { agentId: string; cursor: number; record: HistoryRecord; type: "record" };
 
-/** A call that was not run. */
+/** A refused call. */
 export type RefusalEntry = {
   agentId: string;
   at: string;
@@ -616,7 +600,7 @@ export type RefusalEntry = {
 /** Refused calls, newest first. */
 export type RefusalList = { hasMore: boolean; refusals: Array<RefusalEntry> };
 
-/** A permission, an approval or a question, and what became of it. */
+/** A permission, an approval or a question, and its outcome. */
 export type RequestEntry = {
   agentId: string;
   arguments: string;
@@ -646,7 +630,7 @@ export type RequestEntry = {
 /** A request to the owner was created, decided, or closed without a decision. */
 export type RequestEvent = { agentId: string; cursor: number; request: RequestView; type: "request" };
 
-/** What agents asked their owner; `next_before` is for the next page. */
+/** Requests, newest first; `next_before` is for the next page. */
 export type RequestList = { nextBefore: string | null; requests: Array<RequestEntry> };
 
 /** A request to the owner as clients see it, complete and with invisible characters shown. */
@@ -676,7 +660,7 @@ export type RequestView = {
   values?: Record<string, unknown>;
 };
 
-/** A reset; the reason is recorded with it. */
+/** A reset; the reason is recorded. */
 export type ResetOrder = { reason?: string };
 
 /** The context was cleared; it starts after this record. */
@@ -685,7 +669,7 @@ export type ResetRecord = { at?: string; kind: "reset"; reason?: string; seq?: n
 /** The cursor is too old to replay from. Reload lists and histories, then continue from here. */
 export type ResyncEvent = { cursor: number; type: "resync" };
 
-/** What became of a schedule's times, the newest first. */
+/** A schedule's runs, newest first. */
 export type RunList = { runs: Array<SlotView> };
 
 /** The end of a run: the result or failure that is reported to its initiator. */
@@ -702,8 +686,27 @@ export type RunRecord = {
   v?: number;
 };
 
-/** What to change; absent stays, null clears. */
-export type ScheduleChanges = {
+/** A new schedule: `cron` repeats, `at` runs once. */
+export type ScheduleBody = {
+  at?: string | null;
+  catchUp?: "once" | "skip";
+  cron?: string | null;
+  definition?: string | null;
+  key?: string | null;
+  paused?: boolean;
+  prompt: string;
+  reportTo?: string | null;
+  target?: string | null;
+  timezone?: string | null;
+  title: string;
+  watch?: WatchOrder | null;
+};
+
+/** All schedules, next due first. */
+export type ScheduleList = { schedules: Array<ScheduleView>; timezone: string };
+
+/** Fields to change; absent fields stay, null clears. */
+export type SchedulePatch = {
   at?: string;
   catchUp?: "once" | "skip";
   cron?: string;
@@ -716,9 +719,6 @@ export type ScheduleChanges = {
   title?: string;
   watch?: WatchOrder | null;
 };
-
-/** All schedules, the next one due first. */
-export type ScheduleList = { schedules: Array<ScheduleView>; timezone: string };
 
 /** A schedule as clients see it. */
 export type ScheduleView = {
@@ -745,7 +745,7 @@ export type ScheduleView = {
 /** Schedules, heartbeat tasks or their watches changed. Reload them. */
 export type SchedulesEvent = { type: "schedules" };
 
-/** An MCP server of the settings, and how it stands. */
+/** An MCP server of the settings, and its state. */
 export type ServerEntry = {
   name: string;
   problems: Array<string>;
@@ -768,10 +768,10 @@ export type ShowEvent = {
   windowId: string;
 };
 
-/** A side that a model speaks for. */
+/** A side with a model. */
 export type SideEntry = { label: string; name: "side_a" | "side_b" };
 
-/** The skills there are, and what does not load. */
+/** All skills, and load errors. */
 export type SkillList = { problems: Array<ProblemEntry>; skills: Array<KnownSkill> };
 
 /** One scheduled time and its outcome. */
@@ -801,7 +801,7 @@ export type StepEvent = {
   type: "step";
 };
 
-/** The store; the numbers only for those who may see them. */
+/** The store's health; the numbers need authentication. */
 export type StoreHealth = {
   agents?: number;
   bytes?: number;
@@ -816,10 +816,10 @@ export type StoreHealth = {
 
 export type StreamEvent = HelloEvent | ResyncEvent | RecordEvent | ItemEvent | RequestEvent | AgentEvent | AgentDeletedEvent | ArtifactEvent | StepEvent | DeltaEvent | ToolEvent | DefinitionsEvent | SchedulesEvent | ShowEvent;
 
-/** The subagent that began with the values; its result reaches its parent as a message. */
+/** The started subagent; its result reaches the parent as a message. */
 export type SubagentBegun = { child_thread_id: string; request_id: string; status: "success" };
 
-/** What a WebSocket client sends, as often as it likes. */
+/** A WebSocket client's subscription; a new one replaces it. */
 export type Subscribe = { after?: number | null; agent?: string | null; type: "subscribe" };
 
 /** A summary that replaces everything before `keep_from` in the context. */
@@ -840,7 +840,7 @@ export type SummaryRecord = {
 /** A configured swarm's agent for one contact. */
 export type SwarmPlace = { contactAgentId: string; id: string; type: "swarm" };
 
-/** A person who comes back; `from` is the agent that they leave, where no chat's agent knows. */
+/** A switch back; `from` is the agent to leave, if the chat's agent does not know it. */
 export type SwitchBackOrder = { from?: string | null };
 
 /** The system agent of a configured tag. */
@@ -874,10 +874,10 @@ export type TaskView = {
   watch: WatchView | null;
 };
 
-/** Who has ended by this: the agent and its children; nobody when it had ended before. */
+/** The ids of the agents that ended; empty if the agent had already ended. */
 export type TerminateAnswer = { applied: boolean; ended: Array<string> };
 
-/** An end for good; the reason is recorded with it. */
+/** A termination; the reason is recorded. */
 export type TerminateOrder = { reason?: string };
 
 /** Text from the model. */
@@ -942,7 +942,7 @@ export type ToolRecord = {
   v?: number;
 };
 
-/** An agent and its children; those that would be too many are only counted. */
+/** An agent and its children; `hidden` counts the children left out. */
 export type TreeBranch = { agent: AgentEntry; children: Array<TreeBranch>; hidden: number };
 
 /** Tokens of one model call, as reported by the provider. */
@@ -989,7 +989,7 @@ export type UserRecord = {
   v?: number;
 };
 
-/** A variable by its name, and where the value that counts was set. */
+/** A variable's name and description, and the scope that sets its value. */
 export type VariableEntry = {
   description: string;
   isDeclared: boolean;
@@ -1004,7 +1004,7 @@ export type VariableEntry = {
 /** Variables of an account or an agent. */
 export type VariableList = { variables: Array<VariableEntry> };
 
-/** What a subagent has to be given before it begins. */
+/** The variables that a subagent needs before it starts. */
 export type VariablesWanted = {
   agent: string;
   expires_at: string;
@@ -1014,7 +1014,7 @@ export type VariablesWanted = {
   required: Array<string>;
 };
 
-/** What the owner decides; a question that is allowed is answered with `values`. */
+/** The owner's decision; `values` answers a question. */
 export type Verdict = { decision: "allow" | "deny"; note?: string; values?: Record<string, unknown> };
 
 /** A tool call in the current turn that waits for its result. */
@@ -1027,7 +1027,7 @@ export type WaitView = {
   until?: string | null;
 };
 
-/** What to look at before anybody is woken; one of these. */
+/** What to check before the agent is woken: exactly one of these. */
 export type WatchOrder = {
   command?: string | null;
   file?: string | null;

@@ -1,1 +1,1 @@
-"""The operations, one module for each noun."""
+"""The endpoints, one module per resource."""

@@ -1,4 +1,4 @@
-"""Agents: begin, list, read, change, delete, command."""
+"""Agents: create, list, read, change, delete and command them."""
 
 import re
 from typing import Any, cast
@@ -85,7 +85,7 @@ def tree_branch(engine: Engine, branch: Branch) -> TreeBranch:
 
 
 def _depth(value: Any) -> int:
-    """How deeply a JSON value is nested; the decoder bounds the recursion."""
+    """Return how deeply a JSON value is nested; the decoder limits the recursion."""
     if isinstance(value, dict):
         return 1 + max(map(_depth, cast("dict[str, Any]", value).values()), default=0)
     if isinstance(value, list):
@@ -107,14 +107,14 @@ def _checked_attributes(attributes: Attributes) -> Attributes:
 def _checked_name(name: str) -> str:
     name = " ".join(name.split())
     if not name:
-        raise UsageError("field 'name': is empty; null takes it away", details={"field": "name"})
+        raise UsageError("field 'name': is empty; use null to remove it", details={"field": "name"})
     return name
 
 
 def _check_cursor(cursor: str | None) -> None:
-    # No store counts beyond 64 bits, and databases do not take such numbers gracefully.
+    # Databases do not accept integers beyond 64 bits.
     if cursor is not None and re.search(r"\d{19}", cursor):
-        raise UsageError("parameter 'cursor': not one of this list", details={"field": "cursor"})
+        raise UsageError("parameter 'cursor': is invalid", details={"field": "cursor"})
 
 
 _CONFIGURED = (SystemPlace, HeartbeatPlace, SwarmPlace)
@@ -182,7 +182,7 @@ async def tree(call: RouteCall[TreeQuery, Nothing]) -> Response:
 
 
 Bare = RouteCall[CommandQuery, Nothing]
-"""A command that needs no words."""
+"""A command without a body."""
 
 
 async def change(call: RouteCall[CommandQuery, AgentChanges]) -> Response:
@@ -256,7 +256,7 @@ ENDPOINTS: list[AnyEndpoint] = [
     Endpoint(
         method="POST",
         path="/api/agents",
-        summary="Begin a conversation; with a descriptor, begin it or find it again",
+        summary="Create an agent; with a descriptor, find or create it",
         run=create,
         query=Nothing,
         body=NewAgent,
@@ -287,7 +287,7 @@ ENDPOINTS: list[AnyEndpoint] = [
     Endpoint(
         method="GET",
         path=f"{_AGENT}/tree",
-        summary="Read an agent's parents and children, and who waits for whom",
+        summary="Read an agent's parents and children, and what they wait for",
         run=tree,
         query=TreeQuery,
         body=Nothing,
@@ -318,7 +318,7 @@ ENDPOINTS: list[AnyEndpoint] = [
     Endpoint(
         method="POST",
         path=f"{_AGENT}/reset",
-        summary="Begin the context anew; the history stays",
+        summary="Reset the context; the history is kept",
         run=reset,
         query=CommandQuery,
         body=ResetOrder,
@@ -329,7 +329,7 @@ ENDPOINTS: list[AnyEndpoint] = [
     Endpoint(
         method="POST",
         path=f"{_AGENT}/stop",
-        summary="Stop the turn that is going on; the queue stays",
+        summary="Stop the running turn; the queue stays",
         run=stop,
         query=CommandQuery,
         body=Nothing,
@@ -340,7 +340,7 @@ ENDPOINTS: list[AnyEndpoint] = [
     Endpoint(
         method="POST",
         path=f"{_AGENT}/compact",
-        summary="Sum up the older part of the context",
+        summary="Summarise the older part of the context",
         run=compact,
         query=CommandQuery,
         body=Nothing,
@@ -351,7 +351,7 @@ ENDPOINTS: list[AnyEndpoint] = [
     Endpoint(
         method="POST",
         path=f"{_AGENT}/switch-back",
-        summary="Go back to an agent that switched you, with an account of what was said",
+        summary="Return to an agent that switched you to another; it receives what was said there",
         run=switch_back,
         query=CommandQuery,
         body=SwitchBackOrder,
@@ -362,7 +362,7 @@ ENDPOINTS: list[AnyEndpoint] = [
     Endpoint(
         method="POST",
         path=f"{_AGENT}/terminate",
-        summary="End an agent and its children for good; the history stays",
+        summary="End an agent and its children permanently; the history is kept",
         run=terminate,
         query=CommandQuery,
         body=TerminateOrder,

@@ -1,4 +1,4 @@
-"""Contexts: what the model of an agent would be sent now."""
+"""Contexts: the request that an agent's model would receive now."""
 
 from starlette.responses import Response
 
@@ -15,7 +15,7 @@ ENDPOINTS: list[AnyEndpoint] = [
     Endpoint(
         method="GET",
         path="/api/agents/{agent_id}/context",
-        summary="Read what the agent's model would be sent now, with tokens by part",
+        summary="Read the request that the agent's model would receive now, with tokens by part",
         run=read,
         query=Nothing,
         body=Nothing,

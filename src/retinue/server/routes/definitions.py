@@ -1,4 +1,4 @@
-"""Definitions, with what does not load."""
+"""Definitions, their graphs and load errors."""
 
 from starlette.responses import Response
 
@@ -66,7 +66,7 @@ async def graph(call: Plain) -> Response:
 
 
 def problems_of(engine: Engine) -> list[ProblemEntry]:
-    """What does not load: definitions, prompts, tools."""
+    """Return the load errors of definitions, prompts and tools."""
     return [problem_entry(one) for one in (*engine.catalog.errors(), *engine.toolbox.problems())]
 
 
@@ -85,7 +85,7 @@ ENDPOINTS: list[AnyEndpoint] = [
     Endpoint(
         method="GET",
         path="/api/definitions",
-        summary="List the definitions, and what does not load",
+        summary="List definitions and load errors",
         run=definitions,
         query=DefinitionsQuery,
         body=Nothing,
@@ -94,7 +94,7 @@ ENDPOINTS: list[AnyEndpoint] = [
     Endpoint(
         method="GET",
         path="/api/definitions/{name:path}/graph",
-        summary="Show what a definition leads to: sides, prompts, tools, subagents, handoffs",
+        summary="Show a definition's sides, prompts, tools, subagents and handoffs",
         run=graph,
         query=Nothing,
         body=Nothing,

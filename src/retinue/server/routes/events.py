@@ -1,4 +1,4 @@
-"""The event stream, over a WebSocket or as server-sent events."""
+"""The event stream over WebSocket and server-sent events."""
 
 import asyncio
 import logging
@@ -45,7 +45,7 @@ _CURSOR_DIGITS = 16
 async def _watched_agent(
     services: RouteServices, owner: OwnerId, agent: str | None
 ) -> AgentId | None:
-    """Take an agent id from outside; it must be one of the owner's."""
+    """Check that an agent id belongs to the owner."""
     if agent is None:
         return None
     agent_id = known_agent_id(agent)
@@ -57,7 +57,7 @@ async def _watched_agent(
 
 
 class _Socket:
-    """One WebSocket client; of its subscriptions the newest counts."""
+    """One WebSocket client; a new subscription replaces the previous one."""
 
     def __init__(self, socket: WebSocket, services: RouteServices, principal: Principal) -> None:
         self._socket = socket
@@ -67,7 +67,7 @@ class _Socket:
         self._pumping: asyncio.Task[None] | None = None
 
     async def run(self, first: AsyncIterator[Event] | None) -> None:
-        """Serve the client until it, the stream or the server ends."""
+        """Serve the client until it disconnects, or the stream or the server ends."""
         live = self._services.live
         leave = live.join(self._principal.session)
         await self._socket.accept()
@@ -90,7 +90,7 @@ class _Socket:
 
     async def _leave(self, leave: asyncio.Event) -> None:
         await leave.wait()
-        self._end(GOING_AWAY, "the server stops, or this browser logged out")
+        self._end(GOING_AWAY, "the server is stopping, or this browser logged out")
 
     async def _read(self) -> None:
         while True:
@@ -106,9 +106,9 @@ class _Socket:
 
     async def _take(self, data: bytes) -> None:
         if b'"panel_inventory"' in data and _kind(data) == "panel_inventory":
-            told = decode_json(data, PushedInventory)
+            pushed = decode_json(data, PushedInventory)
             windows, owner = self._services.engine.windows, self._principal.owner
-            windows.show(owner, told.window_id, inventory_of(told), holder=self)
+            windows.show(owner, pushed.window_id, inventory_of(pushed), holder=self)
         else:
             await self._subscribe(data)
 
@@ -132,7 +132,7 @@ class _Socket:
             logger.exception("a subscription failed")
             self._end(DEFECT)
         else:
-            self._end(GOING_AWAY, "the engine stops")
+            self._end(GOING_AWAY, "the engine is stopping")
 
     async def _send(self, event: Event) -> None:
         async with asyncio.timeout(self._services.options.send_timeout_seconds):
@@ -142,7 +142,7 @@ class _Socket:
         if code == GONE:
             return
         short = reason.encode()[:_REASON_BYTES].decode("utf-8", "ignore")
-        # A client that takes nothing does not take a goodbye either.
+        # A stuck client does not receive the close frame either.
         with suppress(TimeoutError, RuntimeError, WebSocketDisconnect):
             async with asyncio.timeout(_GOODBYE_SECONDS):
                 await self._socket.close(code, short)
@@ -153,7 +153,7 @@ class _Kind(msgspec.Struct):
 
 
 def _kind(data: bytes) -> str:
-    """What a message says it is; one that says nothing readable is refused by whoever reads it."""
+    """Return a message's type; an unreadable message is refused when it is decoded."""
     try:
         return msgspec.json.decode(data, type=_Kind).type
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
@@ -163,7 +163,7 @@ def _kind(data: bytes) -> str:
 async def _first_subscription(
     socket: WebSocket, services: RouteServices, principal: Principal
 ) -> AsyncIterator[Event] | None:
-    """Subscribe to what the address asks for, as with server-sent events; without, to nothing."""
+    """Subscribe by the query string, as with server-sent events; without one, to nothing."""
     asked: bytes = socket.scope["query_string"]
     if not asked:
         return None
@@ -191,7 +191,7 @@ def socket_route(services: RouteServices) -> WebSocketRoute:
 
 
 class _Stream(Response):
-    """An answer that goes on until the client, the engine or the server ends it."""
+    """A response that streams until the client, the engine or the server ends it."""
 
     media_type = "text/event-stream"
 
@@ -203,7 +203,7 @@ class _Stream(Response):
         self._events = events
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Stream until something ends it; an unfinished answer makes the client come back."""
+        """Stream until something ends it; browsers reconnect after an unfinished response."""
         timeout = self._services.options.send_timeout_seconds
 
         async def write(data: bytes, *, more: bool = True) -> None:
@@ -253,7 +253,7 @@ async def stream(call: RouteCall[EventsQuery, Nothing]) -> Response:
 
 
 def _after(call: RouteCall[EventsQuery, Nothing]) -> int | None:
-    """Where to go on: what the browser saw last beats the address that it connects to again."""
+    """Return the cursor: the browser's `Last-Event-ID` overrides the URL it reconnects to."""
     seen = call.request.headers.get("last-event-id", "")
     if seen.isdecimal() and len(seen) < _CURSOR_DIGITS:
         return int(seen)
@@ -264,7 +264,7 @@ ENDPOINTS: list[AnyEndpoint] = [
     Endpoint(
         method="GET",
         path="/api/events",
-        summary="Follow events as server-sent events, from a cursor on",
+        summary="Follow events as server-sent events, from a cursor",
         run=stream,
         query=EventsQuery,
         body=Nothing,

@@ -24,11 +24,11 @@ DOWNLOAD_HEADERS = {
     "X-Content-Type-Options": "nosniff",
     "Cache-Control": "private, no-cache",
 }
-"""What an agent wrote must never run in the app's origin."""
+"""An agent's files must never run in the app's origin."""
 
 
 async def _tree(call: RouteCall[FilesQuery, Nothing] | Plain) -> ServedFiles:
-    """Give the tree of an agent that is the caller's; the trees themselves know no owners."""
+    """Return the agent's files, after checking its owner; the files themselves have none."""
     agent_id = call.agent_id
     await call.engine.store.agent(call.owner, agent_id)
     return call.engine.tree(agent_id)
@@ -37,7 +37,7 @@ async def _tree(call: RouteCall[FilesQuery, Nothing] | Plain) -> ServedFiles:
 def _path(call: Plain) -> str:
     path = call.parameter("path")
     if not path or len(path) > 4096:
-        raise UsageError("the path of a file is missing or too long", details={"field": "path"})
+        raise UsageError("the file path is missing or too long", details={"field": "path"})
     return "/" + path
 
 

@@ -1,4 +1,4 @@
-"""Whether the server is there."""
+"""The server's health."""
 
 from starlette.responses import Response
 
@@ -9,10 +9,10 @@ from retinue.server.wire import Health, Nothing, StoreHealth
 
 
 async def health(call: Plain) -> Response:
-    """Tell strangers whether messages are taken, and those who may see them the numbers too."""
+    """Return whether messages can be stored and, if authenticated, the store's details."""
     refusal = await call.services.pulse.problem()
     if call.principal is None:
-        reason = "nothing can be stored; the owner is told why" if refusal else ""
+        reason = "nothing can be stored; log in to see the reason" if refusal else ""
         return _answer(reason, StoreHealth(ok=not refusal), is_refusing=bool(refusal))
     facts = await call.engine.store.facts()
     problems = [refusal, *facts.problems] if refusal else list(facts.problems)
@@ -32,16 +32,16 @@ async def health(call: Plain) -> Response:
 
 def _answer(reason: str, store: StoreHealth, *, is_refusing: bool) -> Response:
     status = "degraded" if reason else "ok"
-    told = Health(status=status, reason=reason, version=__version__, store=store)
+    health = Health(status=status, reason=reason, version=__version__, store=store)
     headers = {"Retry-After": RETRY_SECONDS} if is_refusing else None
-    return answer(told, 503 if is_refusing else 200, headers)
+    return answer(health, 503 if is_refusing else 200, headers)
 
 
 ENDPOINTS: list[AnyEndpoint] = [
     Endpoint(
         method="GET",
         path="/api/health",
-        summary="Whether messages are taken (503 when not); with a token also how the store is",
+        summary="Read whether messages can be stored (503 if not); with a token, also details",
         run=health,
         query=Nothing,
         body=Nothing,

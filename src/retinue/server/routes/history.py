@@ -1,4 +1,4 @@
-"""History, in pages forwards and backwards."""
+"""History, in pages forward and backward."""
 
 from collections.abc import Sequence
 
@@ -19,7 +19,7 @@ async def history(call: RouteCall[HistoryQuery, Nothing]) -> Response:
         after, limit = query.after or 0, query.limit
     elif query.after is None:
         end = await _end(store, owner, agent_id, query.before)
-        # Seqs have no gaps, so that the page before one is found by counting.
+        # Seqs have no gaps, so the previous page is found by counting.
         after = max(0, end - query.limit - 1)
         limit = end - after - 1
     else:
@@ -40,7 +40,7 @@ async def history(call: RouteCall[HistoryQuery, Nothing]) -> Response:
 
 
 async def _end(store: Store, owner: OwnerId, agent_id: AgentId, before: int) -> int:
-    """Give `before`, or one more than the last seq when it is beyond that."""
+    """Return `before`, but at most one more than the last seq."""
 
     async def exists(seq: int) -> bool:
         return await store.record(owner, agent_id, seq) is not None

@@ -1,4 +1,4 @@
-"""Browsers exchange a one-time code or the token for a cookie, and give it back."""
+"""Login with a one-time code or the token, login codes, and logout."""
 
 from msgspec import UNSET
 from starlette.responses import Response
@@ -27,15 +27,15 @@ async def login(call: RouteCall[Nothing, Login]) -> Response:
 
 
 async def new_code(call: Plain) -> Response:
-    """Make a login code for whoever holds the token itself; a browser cannot let others in."""
+    """Issue a login code; this needs the token, a browser's cookie is not enough."""
     principal = call.principal
     if principal is None or principal.via != "token":
-        raise RefusedError("only the token's holder gets login codes")
+        raise RefusedError("login codes need the token itself; run `retinue open`")
     return answer(LoginCode(code=call.services.gate.codes.issue()), 201)
 
 
 async def logout(call: Plain) -> Response:
-    """End the browser's session everywhere, its open sockets too."""
+    """End the browser's session and its open connections."""
     principal = call.principal
     if principal is not None and principal.session:
         try:
@@ -51,7 +51,7 @@ ENDPOINTS: list[AnyEndpoint] = [
     Endpoint(
         method="POST",
         path="/api/login",
-        summary="Exchange a one-time code or the token for a browser's cookie",
+        summary="Exchange a one-time code or the token for a browser cookie",
         run=login,
         query=Nothing,
         body=Login,

@@ -1,4 +1,4 @@
-"""Messages: admit them, and tell what became of them."""
+"""Messages: send them, read their fate, and cancel queued ones."""
 
 import asyncio
 import re
@@ -63,9 +63,7 @@ def _check_content(body: NewMessage, limit: int) -> None:
     if not body.content.strip() and not body.attachments:
         raise UsageError("field 'content': is empty", details={"field": "content"})
     if len(body.content) > limit:
-        raise too_large(
-            f"field 'content': {len(body.content)} characters; at most {limit} are taken"
-        )
+        raise too_large(f"field 'content': {len(body.content)} characters; the limit is {limit}")
 
 
 def _sender(call: RouteCall[Nothing, NewMessage]) -> Sender:
@@ -75,7 +73,7 @@ def _sender(call: RouteCall[Nothing, NewMessage]) -> Sender:
 
 
 async def _attached(call: RouteCall[Nothing, NewMessage]) -> Sequence[FileReference]:
-    """Look the attachments up in the agent's own tree."""
+    """Find the attachments in the agent's own files."""
     await call.engine.store.agent(call.owner, call.agent_id)
     tree = call.engine.tree(call.agent_id)
     found: list[FileReference] = []
@@ -83,7 +81,7 @@ async def _attached(call: RouteCall[Nothing, NewMessage]) -> Sequence[FileRefere
         try:
             found.append(await tree.stat(path))
         except NotFoundError:
-            missing = NotFoundError(f"there is no file {path!r} of this agent: upload it first")
+            missing = NotFoundError(f"the agent has no file {path!r}: upload it first")
             raise _not_attachable(f"attachments[{number}]", missing) from None
         except UsageError as error:
             raise _not_attachable(f"attachments[{number}]", error) from None
@@ -106,33 +104,33 @@ def message_answer(outcome: Outcome) -> MessageAnswer:
 
 def _item_id(text: str) -> ItemId:
     if _ITEM_ID.fullmatch(text) is None:
-        raise NotFoundError(f"there is no message {text[:64]!r}")
+        raise NotFoundError(f"no message {text[:64]!r}")
     return ItemId(text)
 
 
 async def read(call: RouteCall[WaitQuery, Nothing]) -> Response:
-    """Answer with the message's fate, once it is final or the time is up."""
+    """Return the message's fate once it is final or the wait is over."""
     item_id = _item_id(call.parameter("message_id"))
     if call.query.wait > 0:
         outcome = await _waited(call, item_id, call.query.wait)
     else:
         outcome = await call.engine.outcome(call.owner, item_id)
     if call.request.path_params.get("agent_id", outcome.item.agent_id) != outcome.item.agent_id:
-        raise NotFoundError(f"there is no message {item_id!r} of that agent")
+        raise NotFoundError(f"no message {item_id!r} of that agent")
     return answer(message_answer(outcome))
 
 
 async def withdraw(call: Plain) -> Response:
-    """Take back a message that still waits; the agent heeds it before anything else."""
+    """Cancel a queued message; the agent handles this before anything else."""
     item_id = _item_id(call.parameter("message_id"))
     item = (await call.engine.outcome(call.owner, item_id)).item
     if item.agent_id != call.agent_id:
-        raise NotFoundError(f"there is no message {item_id!r} of that agent")
+        raise NotFoundError(f"no message {item_id!r} of that agent")
     return answer(CommandAnswer(applied=await call.engine.withdraw(call.owner, item_id)))
 
 
 async def _waited(call: RouteCall[WaitQuery, Nothing], item_id: ItemId, wait: float) -> Outcome:
-    """Wait for a final fate, unless the client goes away or the server does."""
+    """Wait for a final fate, unless the client disconnects or the server stops."""
     live = call.services.live
     leave = live.join()
     waiting = asyncio.create_task(call.engine.outcome(call.owner, item_id, wait_seconds=wait))
@@ -154,7 +152,7 @@ async def _gone(request: Request) -> None:
 
 
 async def list_open(call: Plain) -> Response:
-    """List what has no final fate yet, with the places in the queue."""
+    """List messages without a final fate, with their positions in the queue."""
     open_items = await call.engine.store.open_items(call.owner, call.agent_id)
     items = [item for item in open_items if item.kind != "command"]
     before = 0
@@ -173,7 +171,7 @@ ENDPOINTS: list[AnyEndpoint] = [
     Endpoint(
         method="POST",
         path=_MESSAGES,
-        summary="Send a message; it is stored when this answers",
+        summary="Send a message; it is stored before the response",
         run=post,
         query=Nothing,
         body=NewMessage,
@@ -185,7 +183,7 @@ ENDPOINTS: list[AnyEndpoint] = [
     Endpoint(
         method="GET",
         path=_MESSAGES,
-        summary="List the messages that have no final fate yet",
+        summary="List messages without a final fate",
         run=list_open,
         query=Nothing,
         body=Nothing,
@@ -195,7 +193,7 @@ ENDPOINTS: list[AnyEndpoint] = [
     Endpoint(
         method="GET",
         path=f"{_MESSAGES}/{{message_id}}",
-        summary="Read a message's fate, waiting for a final one if asked to",
+        summary="Read a message's fate, optionally waiting until it is final",
         run=read,
         query=WaitQuery,
         body=Nothing,
@@ -205,7 +203,7 @@ ENDPOINTS: list[AnyEndpoint] = [
     Endpoint(
         method="DELETE",
         path=f"{_MESSAGES}/{{message_id}}",
-        summary="Take back a message that waits in the queue; false when it waits no more",
+        summary="Cancel a queued message; false if it is no longer queued",
         run=withdraw,
         query=Nothing,
         body=Nothing,
@@ -215,7 +213,7 @@ ENDPOINTS: list[AnyEndpoint] = [
     Endpoint(
         method="GET",
         path="/api/messages/{message_id}",
-        summary="Read a message's fate, whichever agent it went to",
+        summary="Read a message's fate without naming its agent",
         run=read,
         query=WaitQuery,
         body=Nothing,

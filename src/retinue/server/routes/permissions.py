@@ -1,4 +1,4 @@
-"""Permissions, approvals and questions: what agents ask their owner, and the owner's decisions."""
+"""Requests of agents (permissions, approvals, questions) and the owner's decisions."""
 
 import msgspec
 from starlette.responses import Response
@@ -67,7 +67,7 @@ ENDPOINTS: list[AnyEndpoint] = [
     Endpoint(
         method="GET",
         path=_PERMISSIONS,
-        summary="List what agents asked their owner: permissions, approvals and questions",
+        summary="List requests of agents: permissions, approvals and questions",
         run=list_requests,
         query=RequestsQuery,
         body=Nothing,

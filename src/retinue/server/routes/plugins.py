@@ -1,4 +1,4 @@
-"""Plugins: what operations there are, and the call of one of them."""
+"""Plugins: list their operations and call them."""
 
 from starlette.responses import Response
 
@@ -67,7 +67,7 @@ ENDPOINTS: list[AnyEndpoint] = [
     Endpoint(
         method="GET",
         path="/api/plugins",
-        summary="List plugins with their operations, and what does not load",
+        summary="List plugins with their operations, and load errors",
         run=plugins,
         query=Nothing,
         body=Nothing,
@@ -76,7 +76,7 @@ ENDPOINTS: list[AnyEndpoint] = [
     Endpoint(
         method="POST",
         path="/api/plugins/{plugin}/operations/{operation}",
-        summary="Call an operation, for yourself or within the scope of an agent",
+        summary="Call an operation, as yourself or as an agent within its scope",
         run=operate,
         query=Nothing,
         body=OperationCall,

@@ -1,4 +1,4 @@
-"""What agents were not allowed to call, from the audit log."""
+"""Calls that agents were not allowed to make, from the audit log."""
 
 from collections.abc import Mapping
 from datetime import datetime
@@ -18,14 +18,14 @@ _ACTIONS: Mapping[str, Refused] = {"tool_refused": "tool", "skill_refused": "ski
 
 
 class RefusalQuery(Asked, frozen=True, kw_only=True):
-    """Which of them, newest first."""
+    """The page of refused calls to list."""
 
     before: Annotated[int, Meta(ge=1)] | None = None  # the number of an entry
     limit: Annotated[int, Meta(ge=1, le=200)] = 50
 
 
 class RefusalEntry(Answer, frozen=True, kw_only=True):
-    """A call that was not run."""
+    """A refused call."""
 
     number: int  # grows with time
     at: datetime

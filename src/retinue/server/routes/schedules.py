@@ -1,4 +1,4 @@
-"""Schedules and the heartbeat: make, list, change, run, delete, and what became of their times."""
+"""Schedules, their runs, and the heartbeat."""
 
 from msgspec import UNSET, UnsetType
 from starlette.responses import Response
@@ -39,7 +39,7 @@ async def list_schedules(call: Plain) -> Response:
     return answer(wire.ScheduleList(schedules=views, timezone=schedules.timezone))
 
 
-async def create(call: RouteCall[Nothing, wire.NewSchedule]) -> Response:
+async def create(call: RouteCall[Nothing, wire.ScheduleBody]) -> Response:
     body = call.body
     new = NewSchedule(
         title=body.title,
@@ -69,7 +69,7 @@ def _known(agent: str | UnsetType | None) -> AgentId | UnsetType | None:
     return agent if agent is None or isinstance(agent, UnsetType) else known_agent_id(agent)
 
 
-async def change(call: RouteCall[Nothing, wire.ScheduleChanges]) -> Response:
+async def change(call: RouteCall[Nothing, wire.SchedulePatch]) -> Response:
     body = call.body
     name = ScheduleId(call.parameter("schedule_id"))
     changes = ScheduleChanges(
@@ -116,9 +116,9 @@ async def runs(call: RouteCall[wire.RunsQuery, Nothing]) -> Response:
 
 
 def _require_operator(call: RouteCall[Nothing, wire.HeartbeatOrder] | Plain) -> None:
-    """Files are the operator's, and so is the heartbeat that they make."""
+    """Only the operator, who owns the project's files, has a heartbeat."""
     if call.owner != LOCAL_OWNER:
-        raise NotFoundError("there is no heartbeat for you")
+        raise NotFoundError("this account has no heartbeat")
 
 
 async def heartbeat(call: Plain) -> Response:
@@ -144,7 +144,7 @@ ENDPOINTS: list[AnyEndpoint] = [
     Endpoint(
         method="GET",
         path="/api/schedules",
-        summary="List the schedules, the next one due first",
+        summary="List schedules, next due first",
         run=list_schedules,
         query=Nothing,
         body=Nothing,
@@ -153,10 +153,10 @@ ENDPOINTS: list[AnyEndpoint] = [
     Endpoint(
         method="POST",
         path="/api/schedules",
-        summary="Make a schedule: with cron it repeats, with at it happens once",
+        summary="Create a schedule: `cron` repeats, `at` runs once",
         run=create,
         query=Nothing,
-        body=wire.NewSchedule,
+        body=wire.ScheduleBody,
         takes="json",
         status=201,
         answer=ScheduleView,
@@ -178,7 +178,7 @@ ENDPOINTS: list[AnyEndpoint] = [
         summary="Change, pause or resume a schedule",
         run=change,
         query=Nothing,
-        body=wire.ScheduleChanges,
+        body=wire.SchedulePatch,
         takes="json",
         answer=ScheduleView,
         refuses=(404, 409),
@@ -196,7 +196,7 @@ ENDPOINTS: list[AnyEndpoint] = [
     Endpoint(
         method="POST",
         path=f"{_SCHEDULE}/run",
-        summary="Run a schedule now, beside its own times",
+        summary="Run a schedule now, in addition to its own times",
         run=run,
         query=Nothing,
         body=Nothing,
@@ -208,7 +208,7 @@ ENDPOINTS: list[AnyEndpoint] = [
     Endpoint(
         method="GET",
         path=f"{_SCHEDULE}/runs",
-        summary="Tell what became of a schedule's times",
+        summary="List a schedule's runs",
         run=runs,
         query=wire.RunsQuery,
         body=Nothing,
@@ -218,7 +218,7 @@ ENDPOINTS: list[AnyEndpoint] = [
     Endpoint(
         method="GET",
         path="/api/heartbeat",
-        summary="List the heartbeat's tasks, its last batches and what does not load",
+        summary="Read the heartbeat's tasks, last batches and load errors",
         run=heartbeat,
         query=Nothing,
         body=Nothing,

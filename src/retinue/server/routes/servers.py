@@ -1,4 +1,4 @@
-"""MCP servers: which there are, whether they are connected, and how many tools they bring."""
+"""MCP servers: their state and number of tools."""
 
 from starlette.responses import Response
 
@@ -21,7 +21,7 @@ ENDPOINTS: list[AnyEndpoint] = [
     Endpoint(
         method="GET",
         path="/api/mcp",
-        summary="List the MCP servers of the settings, and how they stand",
+        summary="List the MCP servers of the settings, and their state",
         run=servers,
         query=Nothing,
         body=Nothing,

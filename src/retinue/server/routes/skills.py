@@ -1,4 +1,4 @@
-"""Skills, with what does not load."""
+"""Skills and load errors."""
 
 from starlette.responses import Response
 
@@ -23,7 +23,7 @@ ENDPOINTS: list[AnyEndpoint] = [
     Endpoint(
         method="GET",
         path="/api/skills",
-        summary="List the skills of plugins and of the project, and what does not load",
+        summary="List the skills of plugins and of the project, and load errors",
         run=skills,
         query=Nothing,
         body=Nothing,

@@ -1,4 +1,4 @@
-"""Usage: what models were asked, and what that cost."""
+"""Token usage and cost."""
 
 from starlette.responses import Response
 
@@ -12,16 +12,16 @@ from retinue.server.wire import Nothing, UsageQuery
 async def usage(call: RouteCall[UsageQuery, Nothing]) -> Response:
     query, engine = call.query, call.engine
     if query.first is not None and query.last is not None and query.first > query.last:
-        raise UsageError("from: it is after `to`")
-    desk = UsageSummaries(engine.store, engine.settings, engine.catalog)
-    return answer(await desk.report(call.owner, query.by, first=query.first, last=query.last))
+        raise UsageError("parameter 'from': is after 'to'")
+    summaries = UsageSummaries(engine.store, engine.settings, engine.catalog)
+    return answer(await summaries.report(call.owner, query.by, first=query.first, last=query.last))
 
 
 ENDPOINTS: list[AnyEndpoint] = [
     Endpoint(
         method="GET",
         path="/api/usage",
-        summary="Sum up tokens and cost by day, definition, model or agent",
+        summary="Read token usage and cost by day, definition, model or agent",
         run=usage,
         query=UsageQuery,
         body=Nothing,

@@ -1,4 +1,4 @@
-"""Variables: list their names, set and unset them, and give subagents what they wait for."""
+"""Variables: list, set and unset them, and provide those that subagents wait for."""
 
 from collections.abc import Sequence
 
@@ -78,7 +78,7 @@ def _requests(prefix: str) -> list[AnyEndpoint]:
         Endpoint(
             method="GET",
             path=f"{prefix}{_REQUEST}",
-            summary="Read which variables a subagent waits for",
+            summary="Read the variables that a subagent waits for",
             run=wanted,
             query=Nothing,
             body=Nothing,
@@ -88,7 +88,7 @@ def _requests(prefix: str) -> list[AnyEndpoint]:
         Endpoint(
             method="POST",
             path=f"{prefix}{_REQUEST}",
-            summary="Give a subagent its variables and begin it, once",
+            summary="Give a subagent its variables and start it, once",
             run=provide,
             query=Nothing,
             body=Provided,
@@ -133,7 +133,7 @@ ENDPOINTS: list[AnyEndpoint] = [
     Endpoint(
         method="GET",
         path=_AGENT,
-        summary="List what variables an agent needs and has, without values",
+        summary="List the variables that an agent needs and has, without values",
         run=list_agent,
         query=Nothing,
         body=Nothing,

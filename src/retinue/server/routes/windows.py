@@ -1,4 +1,4 @@
-"""Windows: tell what one shows, where there is no WebSocket to tell it over."""
+"""Windows: report what a window shows, for clients without a WebSocket."""
 
 import msgspec
 from starlette.responses import Response
@@ -60,7 +60,7 @@ ENDPOINTS: list[AnyEndpoint] = [
     Endpoint(
         method="PUT",
         path=_WINDOW,
-        summary="Tell what a window shows; again before the lease ends",
+        summary="Report what a window shows; repeat before the lease ends",
         run=show,
         query=Nothing,
         body=PanelInventory,
@@ -70,7 +70,7 @@ ENDPOINTS: list[AnyEndpoint] = [
     Endpoint(
         method="DELETE",
         path=_WINDOW,
-        summary="Tell that a window is closed",
+        summary="Report that a window was closed",
         run=close,
         query=Nothing,
         body=Nothing,
