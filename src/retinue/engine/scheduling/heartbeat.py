@@ -1,7 +1,7 @@
-"""The heartbeat: all tasks that are due, in one message to the one agent that does them.
+"""The heartbeat: sends all due tasks in one message to the heartbeat agent.
 
-The agent keeps its context from batch to batch, so that it knows what it has told already; when
-that has grown beyond a limit, it begins anew before the next batch.
+The agent keeps its context between batches, so it knows what it has already reported. When the
+context exceeds a limit, the agent is reset before the next batch.
 """
 
 import asyncio
@@ -29,27 +29,27 @@ from retinue.times import interval_of
 logger = logging.getLogger(__name__)
 
 OWNER = LOCAL_OWNER
-"""Files are the operator's."""
+"""The heartbeat belongs to the operator, as its files do."""
 
-_AGAIN = timedelta(seconds=30)  # after a batch that could not be begun
+_AGAIN = timedelta(seconds=30)  # the delay after a batch that could not start
 
 
 class ResetAgent(Protocol):
-    """The engine's way to let an agent begin anew."""
+    """Resets an agent through the engine."""
 
     async def __call__(self, owner: OwnerId, agent_id: AgentId, *, reason: str) -> None: ...
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TaskState:
-    """A task with what is remembered of it."""
+    """A task with its stored mark."""
 
     task: HeartbeatTask
     mark: Mark | None
 
     @property
     def due_at(self) -> datetime | None:
-        """From its own last run on; a new one at once. None: nobody has looked at it yet."""
+        """Its last run plus its interval; a new task is due at once. None = not seen yet."""
         if self.mark is None:
             return None
         if self.mark.ran_at is None:
@@ -59,7 +59,7 @@ class TaskState:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Entry:
-    """A task that goes into the batch."""
+    """A task in a batch."""
 
     task: HeartbeatTask
     mark: Mark
@@ -67,7 +67,7 @@ class _Entry:
 
 
 class Heartbeat:
-    """Looks at the files, their watches and their times."""
+    """Runs the tasks in the files when they are due and their watches have changed."""
 
     def __init__(
         self,
@@ -87,8 +87,8 @@ class Heartbeat:
         self._revision = 0  # of the files, as the last beat knew them
         self._beating: asyncio.Task[None] | None = None
         self._not_before: datetime | None = None
-        self.on_end: Callable[[], None] = lambda: None  # called when a batch was begun or given up
-        self.problem = ""  # why the last batch could not be begun
+        self.on_end: Callable[[], None] = lambda: None  # called after a batch has started or failed
+        self.problem = ""  # why the last batch could not start
 
     @property
     def is_enabled(self) -> bool:
@@ -112,7 +112,7 @@ class Heartbeat:
         return [TaskState(task=task, mark=marks.get(_key(task))) for task in self._files.tasks]
 
     async def beat(self, now: datetime) -> datetime | None:
-        """Begin what is due, without waiting for it; gives when the next task is due."""
+        """Start what is due, without waiting; returns the next due time."""
         if not self.is_enabled:
             return None
         states = [await self._known(state, now) for state in await self.states()]
@@ -135,7 +135,7 @@ class Heartbeat:
             raise NotFoundError(f"there is no heartbeat task {unknown[0]!r}")
         chosen = [state for state in states if not names or state.task.id in names]
         if not chosen:
-            raise NotFoundError("there is no heartbeat task: write one in heartbeat/")
+            raise NotFoundError("there is no heartbeat task: add one in heartbeat/")
         if self._beating is not None or await self._is_running():
             return None
         looked = [await self._looked(state, now) for state in chosen]
@@ -147,7 +147,7 @@ class Heartbeat:
             await asyncio.gather(self._beating, return_exceptions=True)
 
     async def _known(self, state: TaskState, now: datetime) -> TaskState:
-        """Remember when a task was first seen, so that everybody means the same time by it."""
+        """Store when a task was first seen, so that its due time is fixed."""
         if state.mark is not None:
             return state
         mark = Mark(since=now)
@@ -162,11 +162,11 @@ class Heartbeat:
             await self._beat(due)
             self.problem = ""
         except RetinueError as error:
-            logger.error("the heartbeat waits: %s", error)
+            logger.error("the heartbeat is delayed: %s", error)
             self._wait(error.message)
         except Exception:
             logger.exception("the heartbeat failed")
-            self._wait("an internal error; the log has the details")
+            self._wait("internal error; see the log for details")
         finally:
             self._beating = None
             self.on_end()
@@ -194,7 +194,7 @@ class Heartbeat:
             await self._schedules.store.remember(OWNER, key, mark)
 
     async def _looked(self, state: TaskState, now: datetime) -> tuple[_Entry, bool]:
-        """Give the task with its new mark, and whether there is reason to wake anybody."""
+        """The task with its new mark, and whether it must run."""
         task, mark = state.task, state.mark or Mark(since=now)
         if task.watch is None:
             return _Entry(task=task, mark=replace(mark, ran_at=now)), True
@@ -205,10 +205,10 @@ class Heartbeat:
         return entry, bool(looked.difference)
 
     async def _tell(self, entry: _Entry, now: datetime) -> Mark:
-        """Say once that a watch does not work; the mark that says so is stored with it."""
+        """Report a failed watch once; the mark is stored with the notice."""
         text = (
             f"[heartbeat] {entry.task.title}\nid: {entry.task.id}\n\nThe watch of this heartbeat "
-            f"task failed: {entry.mark.problem}. Tell the user once. You will hear of it again "
+            f"task failed: {entry.mark.problem}. Tell the user once. You will be notified again "
             "only after it has worked in between."
         )
         notice = await self._schedules.posting.notice(
@@ -266,19 +266,19 @@ class Heartbeat:
 
 
 def _differences(entries: Sequence[_Entry]) -> str:
-    """What the watches of a batch saw, each under the name of its task."""
+    """The changes that the watches of a batch detected, by task id."""
     seen = [entry for entry in entries if entry.difference]
     return "\n\n".join(f"{entry.task.id}:\n{entry.difference}" for entry in seen)
 
 
 def batch_text(entries: Sequence[_Entry]) -> str:
-    """One task as it is; several under headings, in the order of their titles."""
+    """A single task as written; several under headings, sorted by title."""
     if len(entries) == 1:
         return _body(entries[0])
     lines = [
         "# Heartbeat run",
         "",
-        f"{len(entries)} tasks are due. Do each of them, and keep what you report grouped by task.",
+        f"{len(entries)} tasks are due. Do each of them, and group your report by task.",
     ]
     for number, entry in enumerate(entries, 1):
         lines += ["", f"## {number}. {entry.task.title}", f"id: {entry.task.id}", "", _body(entry)]

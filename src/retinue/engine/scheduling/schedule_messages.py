@@ -1,4 +1,4 @@
-"""What an agent is told when a time has come, and which agent that is."""
+"""The messages of due schedules, and the agents that receive them."""
 
 from datetime import datetime
 from zoneinfo import ZoneInfo
@@ -20,12 +20,12 @@ from retinue.stores.port import NewAgent, NewItem, Post, Store
 from retinue.stores.schedule_port import HEARTBEAT
 from retinue.text import clean_text
 
-_SLOT = "slot"  # the digest of a run: its key says all there is to say
+_SLOT = "slot"  # the digest of every run, as its key already identifies it
 _SHOWN = "%Y-%m-%d %H:%M"
 
 
 def schedule_text(schedule: Schedule, due_at: datetime, now: datetime, difference: str) -> str:
-    """The prompt under a small header, with what a watch saw."""
+    """The prompt with a short header, and the change that a watch detected."""
     zone = ZoneInfo(schedule.timezone)
     due = f"{due_at.astimezone(zone).strftime(_SHOWN)} ({schedule.timezone})"
     late = f", late: it is now {now.astimezone(zone).strftime(_SHOWN)}"
@@ -46,7 +46,7 @@ def watched_text(watch: Watch, difference: str) -> str:
 
 
 class Posting:
-    """Makes the posts; whether they are stored is for the firing to decide."""
+    """Builds posts; the firing stores them."""
 
     def __init__(
         self, *, store: Store, catalog: Catalog, reload: Reload, settings: Settings
@@ -65,7 +65,7 @@ class Posting:
         return catalog.default(self._settings.agents.default_definition).name
 
     async def run(self, schedule: Schedule, text: str, *, now: datetime, key: str) -> Post:
-        """A run for the schedule's target, or for its own agent."""
+        """A run for the schedule's target, or for an agent of its own."""
         to: AgentId | NewAgent | None = None
         if schedule.target is not None:
             to = await self._standing(schedule.owner, schedule.target)
@@ -83,7 +83,7 @@ class Posting:
         return _post(to, body, schedule.owner, now=now, key=key)
 
     async def _standing(self, owner: OwnerId, target: AgentId) -> AgentId | None:
-        """The target while it takes messages; else whoever the owner spoke to last."""
+        """The target while it is active, else the owner's most recent chat."""
         try:
             if (await self._store.agent(owner, target)).lifecycle == "active":
                 return target
@@ -109,7 +109,7 @@ class Posting:
     async def notice(
         self, owner: OwnerId, text: str, *, to: AgentId | None, sender: str, now: datetime
     ) -> Post | None:
-        """Tell an agent, or whoever the owner spoke to last, that something is wrong."""
+        """A notice about a problem to an agent, or to the owner's most recent chat."""
         target = await self._standing(owner, to) if to is not None else None
         if target is None:
             recent = await fetch(self._store, owner, "most-recent-foreground")
@@ -121,7 +121,7 @@ class Posting:
 
 
 def run_key(schedule: Schedule, due_at: datetime) -> str:
-    """The same for every try of this slot, and for no other, also after the id was used anew."""
+    """The same for every try of a slot, and different if the id was reused."""
     made = schedule.created_at.timestamp()
     return f"schedule/{schedule.id}/{made:.6f}/{due_at.timestamp():.6f}"
 

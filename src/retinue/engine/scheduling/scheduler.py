@@ -1,4 +1,4 @@
-"""One task that sleeps until something is due, and handles it in a task of its own."""
+"""A task that sleeps until something is due, and handles it in a task of its own."""
 
 import asyncio
 import logging
@@ -22,7 +22,7 @@ _RETRY_SECONDS = 5.0
 
 
 class Scheduler:
-    """Fires what is due: schedules and the heartbeat."""
+    """Fires due schedules and the heartbeat."""
 
     def __init__(
         self,
@@ -38,7 +38,7 @@ class Scheduler:
         self._announce = announce
         self._firer = Firer(schedules, clock, tools_of)
         self._trouble = RepeatedLog(
-            logger, "schedules wait", over="schedules go on", monotonic=clock.monotonic
+            logger, "schedules are delayed", over="schedules continue", monotonic=clock.monotonic
         )
         self._news = asyncio.Event()
         heartbeat.on_end = self._news.set
@@ -48,7 +48,7 @@ class Scheduler:
         self._unlisten: Callable[[], None] | None = None
 
     async def start(self) -> None:
-        """Take over what the settings say, then begin; nothing of it waits for a model."""
+        """Apply the settings, then start; waits for no model."""
         await reconcile(self._schedules, self._clock)
         self._unlisten = self._schedules.store.listen(self._changed)
         self._task = asyncio.create_task(self._work())
@@ -79,10 +79,10 @@ class Scheduler:
             await self._sleep()
 
     async def _round(self) -> datetime | None:
-        """Begin everything that is due; gives when the next thing will be."""
+        """Start everything that is due; returns the next due time."""
         now = self._clock.now()
         try:
-            # Those at work are due until they are done: there must be room beside them.
+            # Running ones stay due until they finish, so the limit must leave room for others.
             due = await self._schedules.store.due(now, _BATCH + len(self._busy))
             begun = [self._begin(stored) for stored in due]
             if sum(begun) >= _BATCH:
@@ -95,7 +95,7 @@ class Scheduler:
             self._trouble.report(error)
             return now + timedelta(seconds=_RETRY_SECONDS)
         except Exception:
-            logger.exception("schedules wait")
+            logger.exception("schedules are delayed")
             return now + timedelta(seconds=_RETRY_SECONDS)
         return min((time for time in times if time is not None), default=None)
 
@@ -116,12 +116,12 @@ class Scheduler:
             self._trouble.report(error)
             await self._clock.sleep(_RETRY_SECONDS)
         except Exception:
-            logger.exception("a schedule waits", extra={"schedule": stored.schedule.id})
+            logger.exception("a schedule is delayed", extra={"schedule": stored.schedule.id})
             await self._clock.sleep(_RETRY_SECONDS)
         self._news.set()
 
     async def _sleep(self) -> None:
-        """Sleep until the next thing is due, or until there is news."""
+        """Sleep until the next due time or the next change."""
         if self._next_at is None:
             await self._news.wait()
         else:
@@ -130,7 +130,7 @@ class Scheduler:
 
 
 async def first_of(*waits: Coroutine[None, None, object]) -> None:
-    """Wait for the first of these, and break the others off."""
+    """Wait for the first of these, and cancel the others."""
     tasks = [asyncio.create_task(wait) for wait in waits]
     try:
         await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)

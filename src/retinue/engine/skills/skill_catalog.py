@@ -1,4 +1,4 @@
-"""Which skills an agent is offered, and which tools they take the place of."""
+"""Decides which skills an agent is offered, and which tools they replace."""
 
 from collections.abc import Mapping, Sequence
 
@@ -126,5 +126,5 @@ def _plugin_of(tool: Tool) -> str:
 
 
 def _is_command(definition: Definition, tool: Tool) -> bool:
-    """Whether a command line can do it: not, where the owner is asked before each call."""
+    """Whether a command line can replace it: not if each call needs an approval."""
     return bool(_plugin_of(tool)) and not definition.needs_approval(tool.name)

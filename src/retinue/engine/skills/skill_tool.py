@@ -34,15 +34,15 @@ class SkillToolbox:
 def _reading_tool(shelf: SkillCatalog) -> FunctionTool[..., Any]:
     @tool(name=READING_TOOL, effect="pure", capabilities=["skills.read"])
     async def skills_read(ctx: ToolContext, path: str) -> str:
-        """Read a file of a skill: first its SKILL.md, then files that it names.
+        """Read a file of a skill: first its SKILL.md, then the files it refers to.
 
         Args:
-            path: As it is listed, such as /skills/letters/SKILL.md; a folder's path lists it.
+            path: As listed, such as /skills/letters/SKILL.md; a folder's path lists its files.
         """
         call = call_of(ctx)
         steps = PurePosixPath(path).parts
         if steps[:2] != ("/", PLACE.strip("/")) or len(steps) < 3:
-            raise UsageError(f"path: expected one that begins with {PLACE}/ and a skill's name")
+            raise UsageError(f"path: it must begin with {PLACE}/ and the name of a skill")
         definition, tools = call.config.definition, call.config.scoped
         folders = {one.name: one.folder for one in shelf.instructions(definition, tools)}
         folders |= {one.id: one.folder for one in shelf.commands(definition, tools)}
@@ -56,7 +56,7 @@ def _reading_tool(shelf: SkillCatalog) -> FunctionTool[..., Any]:
 
 
 def _read(folder: Path, inside: PurePosixPath, shown: str) -> str:
-    """Read below the folder; what leads out of it, by dots or by links, is not there."""
+    """Read a file in the folder; paths that leave it, by dots or links, do not exist."""
     root = folder.resolve()
     file = (root / inside).resolve()
     if not file.is_relative_to(root) or not file.exists():
@@ -65,10 +65,10 @@ def _read(folder: Path, inside: PurePosixPath, shown: str) -> str:
         names = sorted(one.name + ("/" if one.is_dir() else "") for one in file.iterdir())
         return "\n".join(names)
     if not file.is_file():
-        raise UsageError(f"{shown} is no text")  # to read a pipe would be to wait for ever
+        raise UsageError(f"{shown} is not a text file")  # reading a pipe could block forever
     if file.stat().st_size > LARGEST_BYTES:
         raise UsageError(f"{shown} is too large to read: more than {LARGEST_BYTES} bytes")
     try:
         return file.read_text("utf-8")
     except UnicodeDecodeError:
-        raise UsageError(f"{shown} is no text") from None
+        raise UsageError(f"{shown} is not a text file") from None

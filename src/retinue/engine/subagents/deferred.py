@@ -1,4 +1,4 @@
-"""Subagents whose variables are missing: asked for, kept, and begun when the values come."""
+"""Subagents with missing variables: requested from the owner, and started when provided."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -51,11 +51,11 @@ def defer(
     deferral = next((one for one in kept if _is_same(one, wish)), None)
     if deferral is None:
         if len(kept) >= MOST_OPEN:
-            raise RefusedError(f"{MOST_OPEN} subagents wait for their variables already")
+            raise RefusedError(f"{MOST_OPEN} subagents are already waiting for their variables")
         deferral = _deferral(call, wish, required, now)
         request = _request(call, deferral, wanted)
         call.emit(Effects(deferred=(deferral,), requests=(request,)))
-    return ToolOutput(text=_told(call.agent_id, deferral, missing), is_error=True)
+    return ToolOutput(text=_message(call.agent_id, deferral, missing), is_error=True)
 
 
 def missing_names(
@@ -65,7 +65,7 @@ def missing_names(
     required: Sequence[str],
     given: Sequence[str],
 ) -> list[str]:
-    """Those that have no value yet; what the parent itself was given does not count."""
+    """The required variables without a value; the parent's own values do not count."""
     sides = [_child(services, owner, target)]
     if target.side_b is not None:
         sides.append(replace(sides[0], prompt=target.side_b.prompt))
@@ -81,7 +81,7 @@ def open_deferral(agent: Agent | LiveAgent, request_id: RequestId, now: datetime
 
 
 class Deferred:
-    """Requests for variables, as doors see them, and what their answers begin."""
+    """Requests for variables, and the subagents that start when they are answered."""
 
     def __init__(self, services: CollaborationServices) -> None:
         self._services = services
@@ -93,9 +93,9 @@ class Deferred:
     async def begin(
         self, draft: Draft, live: LiveAgent, prompt_config: PromptConfig, order: ProvideCommand
     ) -> None:
-        """Write the child down as its creation was asked for; whoever comes second finds nothing.
+        """Create the requested child; a second answer finds no open request.
 
-        Its result reaches the parent as a message: the call that asked has failed long ago.
+        The result reaches the parent as a message, as the call that asked has already failed.
         """
         services = self._services
         deferral = open_deferral(live, order.request_id, draft.at)
@@ -116,7 +116,7 @@ class Deferred:
         )
         await start_child(services, call, wish)
         answered = Voiding(reason="", requests=[deferral.id], status="answered", by=order.by)
-        # The turn that may be going on did not write to the child.
+        # The current turn, if any, did not write to the child.
         draft.emit(call.effects._replace(posts=(), notices=call.effects.items))
         draft.emit(Effects(voids=(answered,)))
         deferred = [one for one in draft.state.deferred if one.id != deferral.id]
@@ -126,7 +126,7 @@ class Deferred:
 def begins_with(
     services: CollaborationServices, call: CallContext, target: Definition, config: SubagentConfig
 ) -> dict[str, str]:
-    """What a child that is made at once has of its parent's own variables."""
+    """The variables that a child receives from its parent when it is created."""
     parent = call.state.env
     if not parent:
         return {}
@@ -142,7 +142,7 @@ def begins_with(
 
 
 def _child(services: CollaborationServices, owner: OwnerId, target: Definition) -> Variables:
-    """The variables of a child that was given nothing."""
+    """The variables of a child that has received none."""
     return Variables(
         environment=services.environment,
         agent_id=AgentId(""),
@@ -175,7 +175,7 @@ def _deferral(
 
 
 def _request(call: CallContext, deferral: Deferral, wanted: Sequence[Variable]) -> Request:
-    """What the owner is asked, under the same id: names and what they are for, never values."""
+    """The request to the owner, with the same id: names and descriptions, never values."""
     name = call.state.name or getattr(call.descriptor, "name", "")
     fields = [
         Field(
@@ -220,13 +220,13 @@ def _is_same(deferral: Deferral, wish: ChildRequest) -> bool:
     return asked == kept and deferral.arguments == clean_json(dict(wish.arguments))
 
 
-def _told(parent: AgentId, deferral: Deferral, missing: Sequence[str]) -> str:
-    told = {
+def _message(parent: AgentId, deferral: Deferral, missing: Sequence[str]) -> str:
+    message = {
         "error_code": ERROR_CODE,
         "message": (
-            f"The subagent {deferral.config.name!r} needs values that only its owner can give: "
-            f"{', '.join(missing)}. Ask them to fill in the form or to post to the endpoint; the "
-            "subagent then begins by itself, and its result reaches you as a message. Do not ask "
+            f"The subagent {deferral.config.name!r} needs values that only its owner can provide: "
+            f"{', '.join(missing)}. Ask the owner to fill in the form or to post to the endpoint; "
+            "the subagent then starts by itself, and its result arrives as a message. Do not ask "
             "for the values in the conversation."
         ),
         "request_id": deferral.id,
@@ -235,7 +235,7 @@ def _told(parent: AgentId, deferral: Deferral, missing: Sequence[str]) -> str:
         "required": deferral.required,
         "missing": list(missing),
     }
-    return msgspec.json.encode(told).decode()
+    return msgspec.json.encode(message).decode()
 
 
 def _late_call(
@@ -245,7 +245,7 @@ def _late_call(
     deferral: Deferral,
     at: datetime,
 ) -> CallContext:
-    """The call as if it went on now: the same key gives the same child."""
+    """The call as if it continued now; the same key gives the same child."""
     return CallContext(
         agent_id=live.id,
         owner=live.owner,

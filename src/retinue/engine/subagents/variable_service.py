@@ -1,4 +1,4 @@
-"""Where people see and set variables: names in and out, values only in."""
+"""Lists and sets variables for users; values are never returned."""
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from datetime import datetime
@@ -25,7 +25,7 @@ GiveCommand = Callable[[OwnerId, AgentId, Command], Awaitable[bool]]
 
 
 class VariableView(Struct, frozen=True, kw_only=True, rename="camel"):
-    """A variable as doors show it: never its value."""
+    """A variable as the API returns it, without its value."""
 
     name: str
     type: str = "secret"
@@ -33,12 +33,12 @@ class VariableView(Struct, frozen=True, kw_only=True, rename="camel"):
     is_scoped: bool = False
     is_declared: bool = False
     description: str = ""
-    scope: Scope | None = None  # where the value that counts was set; None = nowhere
-    problem: str = ""  # why that cannot be read, if it cannot
+    scope: Scope | None = None  # the source of the value that applies; None = not set
+    problem: str = ""  # why the value cannot be read
 
 
 class VariableRequestView(Struct, frozen=True, kw_only=True):
-    """What a subagent has to be given before it begins; names of fields as the seed has them."""
+    """The variables a subagent needs before it starts; field names follow the public API."""
 
     request_id: str
     parent_thread_id: str
@@ -98,7 +98,7 @@ class VariableService:
     # -- agents
 
     async def of_agent(self, owner: OwnerId, agent_id: AgentId) -> Sequence[VariableView]:
-        """What the agent's definition declares, and what is set for it beside that."""
+        """The variables that the agent's definition declares, and others set for it."""
         agent = await self._store.agent(owner, agent_id)
         await self._environment.load()
         definition, variables = await self._known(agent)
@@ -124,9 +124,9 @@ class VariableService:
     async def set_agent(
         self, owner: OwnerId, agent_id: AgentId, values: Mapping[str, str | None]
     ) -> None:
-        """Set an agent's own variables, None takes one away; its children get just these changes.
+        """Set an agent's own variables, and those of its children; None removes a variable.
 
-        A child does not get what is scoped in its own graph: that it has to be given itself.
+        A child does not receive variables scoped in its own graph: those are set for it directly.
         """
         agent = await self._store.agent(owner, agent_id)
         for name, value in values.items():
@@ -137,7 +137,7 @@ class VariableService:
         check_room({*agent.state.env, *values})
         await self._change(agent, values)
 
-    # -- subagents that wait for theirs
+    # -- subagents that wait for variables
 
     async def request(
         self, owner: OwnerId, parent: AgentId, request_id: RequestId
@@ -161,9 +161,9 @@ class VariableService:
         *,
         by: str = "",
     ) -> AgentId:
-        """Give a subagent its variables and begin it, once; tells its id.
+        """Provide the variables of a subagent and start it, once; returns its id.
 
-        Raises `UsageError` while some are missing: then the request stays open and nothing is kept.
+        Raises `UsageError` if some are missing; then the request stays open and nothing is stored.
         """
         agent, deferral = await self._waiting(owner, parent, request_id)
         given = {name: value for name, value in values.items() if value}
@@ -183,7 +183,7 @@ class VariableService:
     ) -> tuple[Agent, Deferral]:
         request = await self._store.requests.get(owner, request_id)
         if request.agent_id == parent and request.status != "pending":
-            raise NotFoundError(why_settled(request))  # its agent may not have heard of it yet
+            raise NotFoundError(why_settled(request))  # its agent may not have processed it yet
         agent = await self._store.agent(owner, parent)
         deferral = open_deferral(agent, request_id, self._clock.now())
         await self._environment.load()

@@ -1,4 +1,4 @@
-"""The variables of everything that a definition may come to call."""
+"""The variables of everything that a definition can call."""
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
@@ -12,17 +12,17 @@ from retinue.tools.package_tools import visible_tools
 from retinue.tools.port import Tool
 
 Gates = Callable[[Definition, Prompt], frozenset[str]]
-"""Those variables that switch entries of a prompt on."""
+"""The variables that switch on optional entries of a prompt."""
 
 
 def scoped_variables(
     definition: Definition, catalog: Catalog, tools: Mapping[str, Tool], gates: Gates
 ) -> tuple[Variable, ...]:
-    """Every variable of a child's graph that the child has to be given for itself.
+    """The variables of a child's graph that must be provided for the child itself.
 
-    The graph is the definition with its sides' prompts, their tools and what these use, and the
-    prompts and agents that they call in turn; branches whose `optional` variable is off are left
-    out.
+    The graph consists of the definition with the prompts of its sides, their tools and what these
+    use, and the prompts and agents that they call. Branches whose `optional` variable is off are
+    left out.
     """
     walk = _Walk(catalog=catalog, tools=tools, gates=gates)
     found: dict[str, Variable] = {}
@@ -85,7 +85,7 @@ class _Walk:
                 yield from self._named_definition(entry.key)
 
     def _tool(self, name: str, tools: Mapping[str, Tool]) -> Iterator[Variable]:
-        """What a tool needs, and the tools that it says it uses."""
+        """The variables of a tool and of the tools it uses."""
         waiting, seen = [name], set[str]()
         while waiting:
             tool = tools.get(waiting.pop())

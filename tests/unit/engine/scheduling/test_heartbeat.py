@@ -56,7 +56,7 @@ async def test_tasks_that_are_due_make_one_message_in_the_order_of_their_titles(
     (slot,) = await batches(kit, 1)
     assert slot.reason == "b, a"
     assert await system_texts(kit, await heartbeat_agent(kit)) == [
-        "# Heartbeat run\n\n2 tasks are due. Do each of them, and keep what you report grouped "
+        "# Heartbeat run\n\n2 tasks are due. Do each of them, and group your report "
         "by task.\n\n## 1. Mail\nid: b\n\nLook at the mail.\n\n"
         "## 2. Zoo\nid: a\n\n# Zoo\nFeed the animals."
     ]
