@@ -1,4 +1,4 @@
-"""The definition: the one template that agents are made from."""
+"""The definition: the template that agents are created from."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
@@ -19,7 +19,7 @@ BUILTIN_NAME = "assistant"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Packaging:
-    """What only matters when a definition is packed for distribution."""
+    """Fields that are only used when a definition is packed for distribution."""
 
     package_name: str | None = None
     version: str | None = None
@@ -29,42 +29,42 @@ class Packaging:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Home:
-    """The package that a definition came with."""
+    """The package that contains a definition."""
 
     package: str
     version: str
     tools: frozenset[str] = frozenset()
-    """tools of the project's servers that the package says it needs"""
+    """tools of the project's servers that the package needs"""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Definition:
-    """What an agent is; every list distinguishes None (no rule) from empty (nothing)."""
+    """The template of an agent; in every list, None means no rule and empty means nothing."""
 
     name: str
-    """also called agentId; `package/name` for what stays inside a package"""
+    """also called agentId; `package/name` for definitions private to a package"""
     display_name: str
     description: str
     kind: Kind = "ai_human"
     side_a: Side
     side_b: Side | None = None
-    """set exactly for `dual_ai`"""
+    """set only for `dual_ai`"""
     max_session_turns: int | None = None
-    """of both sides together"""
+    """for both sides together"""
     system_prompt: str | None = None
-    """as written; side A's prompt holds it ready to render"""
+    """as written; side A's prompt contains it ready to render"""
 
     model: str | None = None
-    """for prompts that name none"""
+    """for prompts that set none"""
     fallback_models: tuple[str, ...] = ()
     options: ModelOptions = field(default_factory=ModelOptions)
-    """for prompts that leave them open"""
+    """for prompts that do not set them"""
 
     tool_allowlist: Patterns | None = None
     tool_denylist: Patterns | None = None
     tool_exposure: ToolExposure = "tools"
     tool_approvals: Patterns = ()
-    """tools that are asked about before each call"""
+    """tools that need an approval before each call"""
     skill_allowlist: Patterns | None = None
     skill_denylist: Patterns | None = None
     capability_allowlist: Patterns | None = None
@@ -81,11 +81,11 @@ class Definition:
     tool_description: str | None = None
     env: Mapping[str, str] = field(default_factory=dict[str, str])
     variables: tuple[Variable, ...] = ()
-    """what its agents need, whichever side speaks"""
+    """the variables its agents need, on either side"""
     hooks: tuple[str, ...] = ()
     packaging: Packaging = field(default_factory=Packaging)
     home: Home | None = None
-    """set when a package brought it"""
+    """set if it comes from a package"""
 
     file: str = ""
     """relative to the project; empty for the built-in one"""
@@ -118,13 +118,13 @@ class Definition:
         return first_match(self.tool_approvals, tool) is not None
 
     def sides(self) -> Iterator[tuple[SideName, Side]]:
-        """Go through the sides that a model speaks for."""
+        """The sides that are played by a model."""
         yield "side_a", self.side_a
         if self.side_b is not None:
             yield "side_b", self.side_b
 
     def switched(self, name: SideName, on: frozenset[str]) -> "Definition":
-        """The same with only those entries in a side's prompt that these variables have on."""
+        """The same with only the entries of a side's prompt that these variables switch on."""
         prompt = self.side(name).prompt
         return self if not prompt.gates else self.speaking(name, prompt.switched(on))
 
@@ -136,5 +136,5 @@ class Definition:
     def side(self, name: SideName) -> Side:
         side = self.side_a if name == "side_a" else self.side_b
         if side is None:
-            raise UsageError(f"definition {self.name!r} has a person on side B")
+            raise UsageError(f"definition {self.name!r} has a user on side B")
         return side

@@ -1,4 +1,4 @@
-"""`retinue-package.toml`: what a package is called, which agents it offers, what it needs."""
+"""`retinue-package.toml`: the name of a package, the agents it offers, and what it needs."""
 
 import re
 from dataclasses import dataclass
@@ -20,7 +20,7 @@ _VERSION = re.compile(
 
 
 class NeedsShape(Shape):
-    """`[needs]`: what a project has to bring, by name."""
+    """`[needs]`: what a project must provide, by name."""
 
     models: Names = ()
     tools: Names = ()
@@ -42,11 +42,11 @@ class ManifestShape(Shape):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PackageNeeds:
-    """What a package does not bring along."""
+    """What a package needs from the project."""
 
     models: tuple[str, ...] = ()
     tools: tuple[str, ...] = ()
-    """of MCP servers; those that are built in are everywhere"""
+    """of MCP servers; built-in tools are always available"""
     variables: tuple[str, ...] = ()
     python: tuple[str, ...] = ()
     """distributions that its tools and hooks import"""
@@ -54,7 +54,7 @@ class PackageNeeds:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Manifest:
-    """What a package says about itself."""
+    """The description of a package."""
 
     name: str
     version: str
@@ -62,7 +62,7 @@ class Manifest:
     license: str | None = None
     description: str = ""
     entry_agents: tuple[str, ...]
-    """the only ones that can be reached from outside"""
+    """the only agents that can be reached from outside"""
     needs: PackageNeeds = PackageNeeds()
 
 
@@ -70,8 +70,8 @@ def name_problem(name: str) -> str | None:
     if _NAME.fullmatch(name):
         return None
     return (
-        "expected letters, digits, '.', '_' and '-', with a letter or digit at both ends, "
-        f"at most 64 of them, got {name!r}"
+        "expected at most 64 letters, digits, '.', '_' and '-', with a letter or digit at both "
+        f"ends, got {name!r}"
     )
 
 
@@ -82,7 +82,7 @@ def version_problem(version: str) -> str | None:
 
 
 def normalized(name: str) -> str:
-    """The form in which installers compare names of distributions."""
+    """The form in which installers compare distribution names."""
     return re.sub(r"[-_.]+", "-", name).lower()
 
 

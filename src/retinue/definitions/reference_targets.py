@@ -1,4 +1,4 @@
-"""What the names in definitions and prompts can refer to."""
+"""The targets that names in definitions and prompts can refer to."""
 
 from collections import abc
 from collections.abc import Mapping
@@ -12,16 +12,16 @@ from retinue.ids import SideName
 from retinue.settings.keys import did_you_mean
 
 ModelProblem = abc.Callable[[str], str | None]
-"""Says why no model can be found under a name; None when one can."""
+"""The reason there is no model with a name, or None."""
 UnsupportedOptions = abc.Callable[[str], frozenset[OptionName]]
-"""Gives the options that the provider of a model does not take."""
+"""The options that the provider of a model does not support."""
 Schema = Mapping[str, Any] | None
-"""What a prompt wants to be given; None when it does not say."""
+"""The schema of a prompt's arguments; None if it has none."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ModelChecks:
-    """How the models that files name are checked, and which one serves those that name none."""
+    """Checks for the models in files, and the default model."""
 
     problem: ModelProblem
     unsupported: UnsupportedOptions
@@ -30,7 +30,7 @@ class ModelChecks:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Callable:
-    """What a prompt has to know about a definition to call it."""
+    """The properties of a definition that a prompt needs to call it."""
 
     kind: Kind
     is_exposed: bool
@@ -40,7 +40,7 @@ class Callable:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class References:
-    """The names there are; tools may be patterns, or None when nobody knows them yet."""
+    """All known names; tools may be patterns, or None if they are not known yet."""
 
     definitions: Mapping[str, Callable]
     prompts: Mapping[str, Schema]
@@ -68,4 +68,4 @@ class References:
 
     def unknown_entry(self, name: str) -> str:
         known = {*(self.tools or ()), *self.prompts, *self.definitions}
-        return f"no tool, prompt or agent is called {name!r}{did_you_mean(name, known)}"
+        return f"there is no tool, prompt or agent {name!r}{did_you_mean(name, known)}"

@@ -1,7 +1,7 @@
 """The security boundary: which tools, skills and peers an agent may see and call.
 
 One function decides for the list that a model sees, for every call, for HTTP, for skills and for
-MCP. Whoever registers tools must keep the prefix `system_` for the engine's own: they always pass.
+MCP. The prefix `system_` is reserved for the engine's own tools, which are always allowed.
 """
 
 from collections.abc import Iterable, Sequence
@@ -12,11 +12,11 @@ from typing import Protocol, TypeVar
 SYSTEM_PREFIX = "system_"
 
 Patterns = tuple[str, ...]
-"""Globs in which only `*` is special."""
+"""Glob patterns in which only `*` is special."""
 
 
 class ScopedTool(Protocol):
-    """What scoping needs to know about a tool."""
+    """The properties of a tool that scoping uses."""
 
     @property
     def name(self) -> str: ...
@@ -26,7 +26,7 @@ class ScopedTool(Protocol):
 
 
 class ScopedAgent(Protocol):
-    """What scoping needs to know about a definition that somebody wants to reach."""
+    """The properties of a target definition that scoping uses."""
 
     @property
     def name(self) -> str: ...
@@ -40,7 +40,7 @@ AgentT = TypeVar("AgentT", bound=ScopedAgent)
 
 
 class ScopeRule(StrEnum):
-    """The rule that refused, by the name of its field."""
+    """The rule that refused, named after its field."""
 
     TOOL_ALLOWLIST = "toolAllowlist"
     TOOL_DENYLIST = "toolDenylist"
@@ -55,7 +55,7 @@ class ScopeRule(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Verdict:
-    """Allowed, or the rule that refused and what it refused; true when allowed."""
+    """Allowed, or the rule that refused and its subject; truthy if allowed."""
 
     rule: ScopeRule | None = None
     subject: str = ""
@@ -90,7 +90,7 @@ class Scope:
 
 
 def verdict(scope: Scope, tool: ScopedTool) -> Verdict:
-    """Decide about one tool and say which rule refused it, for the audit log."""
+    """Decide about one tool; the verdict names the rule that refused it, for the audit log."""
     if tool.name.startswith(SYSTEM_PREFIX):
         return ALLOWED
     return _tool_verdict(scope, tool)
@@ -101,7 +101,7 @@ def is_allowed(scope: Scope, tool: ScopedTool) -> bool:
 
 
 def effective(scope: Scope, tools: Iterable[ToolT]) -> tuple[ToolT, ...]:
-    """Keep the tools that the scope allows, in their order."""
+    """The tools that the scope allows, in order."""
     return tuple(tool for tool in tools if is_allowed(scope, tool))
 
 
@@ -118,30 +118,30 @@ def skill_verdict(scope: NameScope, plugin: str) -> Verdict:
 
 
 def agent_verdict(scope: NameScope, target: ScopedAgent) -> Verdict:
-    """Decide whether a definition may be seen and messaged; tell a caller no more than no."""
+    """Whether a definition may be seen and messaged; callers only learn whether it is refused."""
     if not target.ui_visible:
         return Verdict(rule=ScopeRule.UI_VISIBLE, subject=target.name)
     return agent_name_verdict(scope, target.name)
 
 
 def agent_name_verdict(scope: NameScope, name: str) -> Verdict:
-    """Decide by the lists alone, about a definition that somebody has named."""
+    """Decide by the lists alone, for a definition that was named explicitly."""
     return _name_verdict(scope, name, ScopeRule.AGENT_ALLOWLIST, ScopeRule.AGENT_DENYLIST)
 
 
 def visible_agents(
     scope: NameScope, targets: Iterable[AgentT], *, itself: str | None = None
 ) -> tuple[AgentT, ...]:
-    """List the peers of a definition, without itself."""
+    """The peers of a definition, without itself."""
     return tuple(
         target for target in targets if target.name != itself and agent_verdict(scope, target)
     )
 
 
 def matches(pattern: str, name: str) -> bool:
-    """Match a whole name, with case; `*` stands for any run of characters, all else for itself.
+    """Match a whole name, case-sensitive; `*` matches any characters, everything else itself.
 
-    Without a regular expression: a hostile name cannot make it slow, nor a newline end it early.
+    No regular expression, so that hostile names cannot slow it down or end it at a newline.
     """
     first, *others = pattern.split("*")
     if not others:

@@ -1,4 +1,4 @@
-"""One file of a project as the entries it holds, before anything is known about other files."""
+"""Reads one file of a project into entries, independently of other files."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
@@ -26,7 +26,7 @@ _COLLECTION_KEYS = frozenset({"agents", "templates"})
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Folder:
-    """A folder of a project: what its files define, and which of them are read."""
+    """A folder of a project: the kind of its files, and the suffixes that are read."""
 
     path: str
     kind: FolderKind
@@ -48,18 +48,18 @@ _MISTAKABLE_SUFFIXES = frozenset({".toml", ".json", ".yaml", ".yml", ".py", ".tx
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SourceEntry:
-    """One definition, prompt or template as written, with its keys tidied."""
+    """One definition, prompt or template as written, with normalized keys."""
 
     kind: EntryKind
     name: str | None
     table: Table
-    """nulls are still in it, for templates"""
+    """still contains nulls, for templates"""
     spelling: Spelling
     written: Table
-    """as it stands in the file"""
+    """as written in the file"""
     file: str
     prefix: str = ""
-    """where in the file it stands, such as `agents[0]`"""
+    """its location in the file, such as `agents[0]`"""
     line: int | None = None
     problems: tuple[LoadProblem, ...] = ()
 
@@ -70,7 +70,7 @@ class SourceEntry:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SourceFile:
-    """What one file holds, or why it holds nothing."""
+    """The contents of one file, or its problems."""
 
     file: str
     folder: Folder
@@ -81,7 +81,7 @@ class SourceFile:
 
     @property
     def is_for_definitions(self) -> bool:
-        """Tell whether somebody wrote this file to define an agent, well or not."""
+        """Whether this file defines an agent, valid or not."""
         has_failed = any(problem.is_error for problem in self.problems)
         return any(entry.kind == "definition" for entry in self.entries) or (
             has_failed and self.folder.kind == "definition"
@@ -90,7 +90,7 @@ class SourceFile:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Found:
-    """A table in a file, before its keys are tidied."""
+    """A table in a file, before its keys are normalized."""
 
     kind: EntryKind
     table: Table
@@ -101,7 +101,7 @@ class _Found:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Contents:
-    """All tables of a file, and what there is to say about the rest of it."""
+    """All tables of a file, and the problems of the rest."""
 
     found: tuple[_Found, ...]
     hooks: tuple[Hook, ...] = ()
@@ -137,7 +137,7 @@ def _problem_of(error: DefinitionError) -> LoadProblem:
 
 
 def shown_path(path: Path, place: PackagePlace) -> str:
-    """Write a path as people and encoders can read it."""
+    """A path for display, safe to encode."""
     text = (PurePosixPath(place.shown) / path.relative_to(place.directory).as_posix()).as_posix()
     return text.encode("utf-8", "replace").decode("utf-8")
 
@@ -146,7 +146,7 @@ def _not_read(path: Path, file: str, folder: Folder) -> tuple[LoadProblem, ...]:
     if path.suffix not in _MISTAKABLE_SUFFIXES:
         return ()
     expected = ", ".join(f"*{suffix}" for suffix in sorted(folder.suffixes))
-    message = f"is not read: {folder.path}/ holds {expected}"
+    message = f"is ignored: {folder.path}/ contains {expected}"
     return (LoadProblem(file=file, message=message, severity="warning"),)
 
 
@@ -172,7 +172,7 @@ def _contents(path: Path, file: str, folder: Folder) -> _Contents:
         warnings = ()
         if folder.kind == "definition" and _COLLECTION_KEYS & table.keys():
             return _collection(table, file)
-    assert folder.kind != "hook"  # those are in Python
+    assert folder.kind != "hook"  # hooks are always in Python
     found = _Found(kind=folder.kind, table=table, default_name=path.stem)
     return _Contents(found=(found,), problems=warnings)
 
@@ -213,7 +213,7 @@ def _collection(table: Table, file: str) -> _Contents:
             prefix = f"templates.{name}"
             if _is_table(value, file, prefix, problems):
                 found.append(_Found(kind="template", table=value, prefix=prefix, default_name=name))
-    message = "is ignored beside agents and templates; settings stand in retinue.toml"
+    message = "is ignored next to agents and templates; settings belong in retinue.toml"
     problems += [
         LoadProblem(file=file, field=key, message=message, severity="warning")
         for key in sorted(table.keys() - _COLLECTION_KEYS)
@@ -224,7 +224,7 @@ def _collection(table: Table, file: str) -> _Contents:
 def _is_table(
     value: object, file: str, field: str, problems: list[LoadProblem]
 ) -> TypeGuard[Table]:
-    """Tell whether it is one, and the author when it is not."""
+    """Whether it is a table; adds a problem if not."""
     if isinstance(value, Mapping):
         return True
     problems.append(LoadProblem(file=file, field=field, message="expected a table"))
@@ -232,19 +232,19 @@ def _is_table(
 
 
 def _empty_allowlists(table: Table, file: str) -> Iterator[LoadProblem]:
-    """Warn about `toolAllowlist:` with nothing behind it: it looks like nothing and means all."""
+    """Warn about an empty `toolAllowlist:`, which looks like nothing but allows everything."""
     for key, value in table.items():
         if value is None and snake_case(str(key)).endswith("_allowlist"):
-            message = "is empty and so allows everything; write [] to allow nothing"
+            message = "is empty and therefore allows everything; write [] to allow nothing"
             yield LoadProblem(file=file, field=str(key), message=message, severity="warning")
 
 
 def _half_character(found: _Found, file: str) -> LoadProblem | None:
-    """Refuse lone surrogates, which no encoder takes: not the store's, nor a provider's."""
+    """Refuse lone surrogates, which neither the store nor a provider can encode."""
     try:
         msgspec.json.encode(found.table, enc_hook=str)
     except UnicodeEncodeError:
-        message = "holds half a character (a lone surrogate)"
+        message = "contains an invalid character (a lone surrogate)"
         return LoadProblem(file=file, field=found.prefix, line=found.line, message=message)
     return None
 

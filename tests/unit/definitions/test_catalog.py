@@ -309,7 +309,7 @@ def test_a_definition_removed_from_a_sound_file_is_gone_for_those_who_name_it(
     project.refresh(catalog)
 
     assert errors(catalog) == [
-        "prompts/p.md: tools[0]: no tool, prompt or agent is called 'callee' "
+        "prompts/p.md: tools[0]: there is no tool, prompt or agent 'callee' "
         "(still using the last good version)"
     ]
 
@@ -328,7 +328,7 @@ def test_a_tool_that_appears_or_goes_is_noticed(project: Project) -> None:
     tools = {"time"}
     project.write("prompts/p.md", "---\ntools: [time, order]\n---\n")
     catalog = project.catalog(lambda: tools)
-    assert "no tool, prompt or agent is called 'order'" in errors(catalog)[0]
+    assert "there is no tool, prompt or agent 'order'" in errors(catalog)[0]
 
     tools.add("order")
     assert project.refresh(catalog)

@@ -117,7 +117,11 @@ def test_an_error_in_a_collection_names_its_place(project: Project) -> None:
             '{"toolDenylist": ["a"], "toolDenylist": []}',
             "agents/a.json: not valid JSON: key 'toolDenylist' is set twice",
         ),
-        ("agents/a.json", '{"systemPrompt": "\\ud800"}', "agents/a.json: holds half a character"),
+        (
+            "agents/a.json",
+            '{"systemPrompt": "\\ud800"}',
+            "agents/a.json: contains an invalid character",
+        ),
         ("agents/a.json", '{"env":' * 9000, "agents/a.json: is nested too deeply"),
         ("agents/a.md", "---\nname: [\n---\n", "agents/a.md:3: front matter is not valid YAML"),
         ("agents/a.md", "---\nname: a\nGo.", "agents/a.md:1: the front matter has no closing ---"),

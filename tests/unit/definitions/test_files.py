@@ -251,7 +251,7 @@ def test_the_type_chat_is_a_conversation_with_a_person(project: Project) -> None
     talk = project.definition("talk")
 
     assert talk.kind == "ai_human"
-    with pytest.raises(UsageError, match="has a person on side B"):
+    with pytest.raises(UsageError, match="has a user on side B"):
         talk.side("side_b")
 
 
@@ -272,7 +272,8 @@ def test_an_allowlist_left_empty_in_front_matter_is_pointed_out(project: Project
     assert catalog.definition("a").tool_allowlist is None
     (warning,) = warnings(catalog)
     assert str(warning) == (
-        "agents/a.md: toolAllowlist: is empty and so allows everything; write [] to allow nothing"
+        "agents/a.md: toolAllowlist: is empty and therefore allows everything; "
+        "write [] to allow nothing"
     )
 
 
@@ -294,8 +295,8 @@ def test_a_file_with_a_suffix_that_is_not_read_is_pointed_out(project: Project) 
     project.write("prompts/b.toml", "")
 
     assert project.problems() == [
-        "agents/a.yaml: is not read: agents/ holds *.json, *.md, *.py, *.toml",
-        "prompts/b.toml: is not read: prompts/ holds *.md, *.py",
+        "agents/a.yaml: is ignored: agents/ contains *.json, *.md, *.py, *.toml",
+        "prompts/b.toml: is ignored: prompts/ contains *.md, *.py",
     ]
 
 
@@ -304,8 +305,8 @@ def test_other_keys_of_a_collection_are_pointed_out(project: Project) -> None:
     project.write("agents/all.json", '{"agents": [], "plugins": {}}')
 
     assert project.problems() == [
-        "agents/all.json: plugins: is ignored beside agents and templates; "
-        "settings stand in retinue.toml"
+        "agents/all.json: plugins: is ignored next to agents and templates; "
+        "settings belong in retinue.toml"
     ]
 
 

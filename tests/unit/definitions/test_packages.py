@@ -104,8 +104,8 @@ def test_a_package_cannot_name_what_the_project_has(project: Project) -> None:
     told = project.problems(known_tools=["deploy"])
 
     assert any("include of unknown prompt 'tone'" in one for one in told)
-    assert any("no tool, prompt or agent is called 'boss'" in one for one in told)
-    assert any("no tool, prompt or agent is called 'deploy'" in one for one in told)
+    assert any("there is no tool, prompt or agent 'boss'" in one for one in told)
+    assert any("there is no tool, prompt or agent 'deploy'" in one for one in told)
     assert all(one.startswith("packages/studio/") for one in told)
 
 
@@ -186,7 +186,7 @@ def test_packages_follow_their_files_and_keep_what_worked(project: Project) -> N
     ("manifest", "told"),
     [
         ('version = "1"\nentryAgents = ["a"]', "name: is required"),
-        ('name = "../x"\nversion = "1"\nentryAgents = ["a"]', "name: expected letters"),
+        ('name = "../x"\nversion = "1"\nentryAgents = ["a"]', "name: expected at most 64 letters"),
         ('name = "x"\nversion = "new"\nentryAgents = ["a"]', "version: expected a version"),
         ('name = "x"\nversion = "1"\nentryAgents = []', "entryAgents: expected at least one"),
         ('name = "x"\nversion = "1"\nentryAgents = ["a"]', "entryAgents[0]: unknown agent 'a'"),

@@ -233,7 +233,7 @@ def test_without_a_list_of_tools_every_other_name_is_a_tool(crowded: Project) ->
     [
         (
             "tools: [darw]",
-            "tools[0]: no tool, prompt or agent is called 'darw'; did you mean 'draw'?",
+            "tools[0]: there is no tool, prompt or agent 'darw'; did you mean 'draw'?",
         ),
         ("tools: [draw, draw]", "tools[1]: 'draw' is listed twice"),
         (
