@@ -82,9 +82,7 @@ class History:
                 self._is_latest = False
             case StartRecord() | ResetRecord():
                 self._records.clear()
-                self._open.clear()
-                self._is_latest = False
-                self._answer = None
+                self._forget_response()
             case SummaryRecord():
                 self._drop_before(record.keep_from)
             case _:
@@ -99,7 +97,16 @@ class History:
                 self._is_latest &= bool(self._asked_by.text.strip())
                 self._answer = self._asked_by if self._is_latest else None
 
+    def _forget_response(self) -> None:
+        self._open = {}
+        self._asked_by = None
+        self._results = {}
+        self._is_latest = False
+        self._answer = None
+
     def _drop_before(self, seq: int) -> None:
+        if self._asked_by is not None and self._asked_by.seq < seq:
+            self._forget_response()
         self._records = [
             record
             for record in self._records

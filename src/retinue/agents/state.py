@@ -69,6 +69,17 @@ class TokenSnapshot(Struct, frozen=True, kw_only=True, rename="camel", omit_defa
     estimated: int
 
 
+class PromptSize(Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
+    """How much of the context the prompt takes, and how much there is: as of the last model call.
+
+    It is stored, so that a process that just started sees the same limits as one that ran before.
+    """
+
+    overhead: int = 0  # characters of all that is sent beside the conversation
+    own: int = 0  # of these, what is not the definition's: artifacts, other agents, subagents
+    window: int | None = None  # tokens that the model takes
+
+
 class Suspension(Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
     """A call whose result arrives later as an inbox item."""
 
@@ -118,6 +129,8 @@ class Turn(Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True
     crashed_at_step: int = 0
     on_trial: bool = False  # it runs alone, so that the next crash can be attributed to it
     calls_unbegun: bool = False  # a clean shutdown happened before any open call was started
+    calls_epoch: int = 0  # in this epoch, no open call was started and interrupted
+    overflow: str = ""  # a context overflow that is not handled yet, as the provider reported it
     overflowed: bool = False  # a context overflow was handled once
     suspended: list[Suspension] = []
     boots: dict[CallId, int] = {}  # calls of immediate subagents, with the instance number
@@ -154,6 +167,8 @@ class AgentState(Struct, frozen=True, kw_only=True, rename="camel", omit_default
     unwanted: list[ItemId] = []  # withdrawn items; late answers to them are ignored
     approvals: list[str] = []  # digests of calls that may run once without approval
     tokens: TokenSnapshot | None = None
+    prompt_size: PromptSize = PromptSize()
+    compaction_failed_at: int = 0  # the next seq when it failed last
     stats: dict[str, dict[str, TokenStats]] = {}
     switched_to: AgentId | None = None  # the agent that answers this chat instead
     route: Route | None = None  # another agent's chat that this agent answers

@@ -112,11 +112,12 @@ class Engine:
             fast_admission=self._fast_admission,
             windows=self.windows,
             artifacts=self._artifact_index,
+            quarantine=self._quarantine,
         )
         self._runner = wiring.make_runner(world, limits, parts)
         setup = self._runner.setup
         self.skills = world.skills
-        self.contexts = wiring.make_contexts(world, setup)
+        self.contexts = wiring.make_contexts(world, limits, setup)
         self.operations = wiring.make_operations(world, limits, setup.config_of)
         self._running: set[AgentId] = set()
         disk = self._runner.disk
@@ -414,8 +415,6 @@ class Engine:
             live = await self._load(agent_id)
             if live is None:
                 return
-            if self._runner.is_suspect(live) and not await self._may_run(live):
-                return
             seconds = await self._runner.run(live)
             if seconds is not None:
                 self._dispatch.wake_later(agent_id, priority_of(live), seconds)
@@ -435,15 +434,6 @@ class Engine:
             self._fast_admission.turn_away(agent_id)
             self._quarantine.end(agent_id)
             self._live.cool_down(agent_id, self._running)
-
-    async def _may_run(self, live: LiveAgent) -> bool:
-        """A turn in which processes died waits until no other such turn runs; commands do not."""
-        await self._runner.obey(live)
-        if live.is_deleted:
-            return False
-        return not self._runner.is_suspect(live) or self._quarantine.begin(
-            live.id, priority_of(live)
-        )
 
     async def _after_defect(self, agent_id: AgentId) -> None:
         """Load the agent anew and end its turn as failed; if even that fails, try again later."""
@@ -477,6 +467,6 @@ class Engine:
             self._live[agent_id] = live
             if agent_id in self._crashed:
                 self._crashed.discard(agent_id)
-                await self._runner.note_crash(live)
+                live.has_crashed = True
         self._live.move_to_end(agent_id)
         return live

@@ -12,6 +12,7 @@ from retinue.engine.calls.plugin_calls import Operations, PlanOf
 from retinue.engine.calls.tool_call import ToolCalls
 from retinue.engine.collaboration.collaboration_tools import collaboration_tools
 from retinue.engine.collaboration.services import CollaborationServices
+from retinue.engine.feed.crash_quarantine import CrashQuarantine
 from retinue.engine.feed.disk_full import DiskFullGate
 from retinue.engine.feed.event_feed import Feed
 from retinue.engine.feed.fast_admission import FastAdmission
@@ -25,6 +26,7 @@ from retinue.engine.prompting.prompt_sources import Artifacts, NoSkills, Skills
 from retinue.engine.prompting.reload import Reload
 from retinue.engine.prompting.step_setup import StepSetup
 from retinue.engine.requests.ask import AskDesk
+from retinue.engine.rules.context_room import ContextRoom
 from retinue.engine.scheduling.schedule_service import Schedules
 from retinue.engine.scheduling.schedule_tools import schedule_tools
 from retinue.engine.scheduling.watch_checks import Probe
@@ -36,6 +38,7 @@ from retinue.engine.subagents.subagent_tools import SubagentTools
 from retinue.engine.subagents.variable_service import GiveCommand, VariableService
 from retinue.engine.turn.command_runner import CommandRunner
 from retinue.engine.turn.committing import Committer
+from retinue.engine.turn.completion import Completion
 from retinue.engine.turn.completion_notices import Reporter
 from retinue.engine.turn.context_preview import ContextPreviews
 from retinue.engine.turn.context_window import ContextWindow
@@ -44,6 +47,7 @@ from retinue.engine.turn.request_builder import RequestBuilder
 from retinue.engine.turn.runner import Runner
 from retinue.engine.turn.subagent_completion import Completions
 from retinue.engine.turn.tool_batch import ToolBatches
+from retinue.engine.turn.view import TurnViews
 from retinue.engine.variables.values import Environment
 from retinue.engine.writes.handoff import Handoffs
 from retinue.models.port import Models
@@ -177,9 +181,10 @@ class Parts:
     fast_admission: FastAdmission
     windows: Windows
     artifacts: Artifacts
+    quarantine: CrashQuarantine
 
 
-def _setup(world: World, limits: Limits, parts: Parts) -> StepSetup:
+def make_setup(world: World, limits: Limits, parts: Parts) -> StepSetup:
     return StepSetup(
         configs=PromptConfigs(
             world.catalog, world.settings.model, make_own_tools(world, limits), world.skills
@@ -196,7 +201,7 @@ def _setup(world: World, limits: Limits, parts: Parts) -> StepSetup:
     )
 
 
-def make_contexts(world: World, setup: StepSetup) -> ContextPreviews:
+def make_contexts(world: World, limits: Limits, setup: StepSetup) -> ContextPreviews:
     """What shows people the contexts of agents."""
     return ContextPreviews(
         store=world.store,
@@ -204,8 +209,15 @@ def make_contexts(world: World, setup: StepSetup) -> ContextPreviews:
         composer=RequestBuilder(
             setup=setup, hooks=Hooks(world.trees, world.clock, setup.limits), trees=world.trees
         ),
+        room=ContextRoom(limits),
         environment=world.environment,
     )
+
+
+def _completion(world: World, limits: Limits, committer: Committer) -> Completion:
+    completions = Completions(store=world.store, trees=world.trees, catalog=world.catalog)
+    reporter = Reporter(store=world.store, limits=limits, completions=completions)
+    return Completion(committer=committer, reporter=reporter)
 
 
 def make_runner(world: World, limits: Limits, parts: Parts) -> Runner:
@@ -213,30 +225,28 @@ def make_runner(world: World, limits: Limits, parts: Parts) -> Runner:
         store=world.store,
         clock=world.clock,
         connectors=world.connectors,
-        reporter=Reporter(
-            store=world.store,
-            limits=limits,
-            completions=Completions(store=world.store, trees=world.trees, catalog=world.catalog),
-        ),
         outbox=parts.outbox,
         disk=DiskFullGate(world.store, world.clock),
     )
-    setup = _setup(world, limits, parts)
+    setup = make_setup(world, limits, parts)
     hooks = Hooks(world.trees, world.clock, limits)
-    room = ContextWindow(committer=committer, setup=setup)
+    completion = _completion(world, limits, committer)
+    boots = Boots(world.environment, world.catalog)
+    room = ContextRoom(limits)
     caller = ModelCalls(
         committer=committer,
+        completion=completion,
         setup=setup,
         room=room,
         feed=parts.feed,
         clock=world.clock,
         random=world.random,
-        boots=Boots(world.environment, world.catalog),
         hooks=hooks,
         composer=RequestBuilder(setup=setup, hooks=hooks, trees=world.trees),
     )
     tools = ToolBatches(
         committer=committer,
+        completion=completion,
         setup=setup,
         tooling=ToolCalls(
             trees=world.trees, clock=world.clock, limits=limits, environment=world.environment
@@ -245,19 +255,25 @@ def make_runner(world: World, limits: Limits, parts: Parts) -> Runner:
         feed=parts.feed,
         hooks=hooks,
     )
+    window = ContextWindow(committer=committer, completion=completion, setup=setup, room=room)
     commands = CommandRunner(
         store=world.store,
         committer=committer,
+        completion=completion,
         setup=setup,
-        room=room,
+        room=window,
         hooks=hooks,
         deferred=Deferred(_services(world, limits)),
     )
     return Runner(
         clock=world.clock,
         committer=committer,
+        completion=completion,
+        quarantine=parts.quarantine,
+        views=TurnViews(setup=setup, room=room, boots=boots, clock=world.clock),
+        boots=boots,
         setup=setup,
-        room=room,
+        room=window,
         caller=caller,
         tools=tools,
         fast_admission=parts.fast_admission,

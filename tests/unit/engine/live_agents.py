@@ -71,7 +71,7 @@ def live_agent(
 def draft_of(live: LiveAgent, *fates: FateChange, **changes: Any) -> Draft:
     """A draft that gives items these fates; `changes` are changes of the agent's state."""
     state = structs.replace(live.state, **changes) if changes else live.state
-    return Draft(at=NOW, next_seq=live.next_seq, state=state, fates=list(fates))
+    return Draft(at=NOW, epoch=live.epoch, next_seq=live.next_seq, state=state, fates=list(fates))
 
 
 def ended(one: Item, fate: Fate = "answered", **more: Any) -> FateChange:

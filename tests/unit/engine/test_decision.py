@@ -24,10 +24,13 @@ from retinue.engine.agent.limits import Limits
 from retinue.engine.rules.decision import (
     Action,
     Answered,
+    BeginTrial,
     CallModel,
     Compact,
+    CountCrash,
     Drain,
     EndLate,
+    EndTrial,
     Failed,
     Gather,
     NoteSilent,
@@ -36,6 +39,7 @@ from retinue.engine.rules.decision import (
     Prune,
     Rest,
     RunTools,
+    StartSubagents,
     TurnView,
     Wait,
     next_action,
@@ -66,7 +70,7 @@ def command(seq: int, command: Command) -> Item:
 
 
 LOUD, QUIET = item(1), item(2, silent=True)
-TURN = Turn(items=[ItemId("m0")], first_seq=5)
+TURN = Turn(items=[ItemId("m0")], first_seq=5, calls_epoch=1)
 LATER, EARLIER = NOW + timedelta(seconds=9), NOW - timedelta(seconds=9)
 
 
@@ -79,7 +83,7 @@ def view(**changes: Any) -> TurnView:
         pressure="low",
         can_compact=False,
         can_prune=False,
-        is_in_doubt=False,
+        epoch=1,
         now=NOW,
         limits=Limits(steps=10, crash_attempts=3, gather_seconds=0.2),
     )
@@ -116,9 +120,54 @@ WORKING: list[tuple[str, TurnView, Action]] = [
     ("tools are due", view(turn=TURN, open_calls=CALLS), RunTools(calls=CALLS, in_doubt=None)),
     (
         "tools were due when the process died",
-        view(turn=TURN, open_calls=CALLS, is_in_doubt=True),
+        view(turn=TURN, open_calls=CALLS, epoch=2),
         RunTools(calls=CALLS, in_doubt=CALLS[0]),
     ),
+    (
+        "a process ended in good order before it began any call",
+        view(turn=turn(calls_unbegun=True), open_calls=CALLS, epoch=2),
+        RunTools(calls=CALLS, in_doubt=None),
+    ),
+    ("subagents begin before the model", view(turn=TURN, are_boots_due=True), StartSubagents()),
+    (
+        "the provider refused the context",
+        view(turn=turn(overflow="too long"), can_prune=True),
+        Prune(reason="overflow"),
+    ),
+    (
+        "the provider refused what was left",
+        view(turn=turn(overflow="too long", overflowed=True), can_prune=True),
+        Failed(code="context_too_long", reason="too long"),
+    ),
+    (
+        "the provider refused the context and nothing can go",
+        view(turn=turn(overflow="too long")),
+        Failed(code="context_too_long", reason="too long"),
+    ),
+    ("a process died", view(turn=TURN, has_crashed=True), CountCrash()),
+    (
+        "a process died while the turn waited",
+        view(turn=turn(retry_at=LATER), has_crashed=True),
+        Wait(until=LATER),
+    ),
+    (
+        "a process died of another suspect",
+        view(turn=turn(crashes=2), has_crashed=True),
+        BeginTrial(),
+    ),
+    (
+        "a process died of this suspect",
+        view(turn=turn(crashes=2, on_trial=True), has_crashed=True),
+        CountCrash(),
+    ),
+    ("one more crash would be the last", view(turn=turn(crashes=2)), BeginTrial()),
+    ("a trial goes on", view(turn=turn(crashes=2, on_trial=True)), CallModel()),
+    (
+        "a trial waits",
+        view(turn=turn(crashes=2, on_trial=True, retry_at=LATER)),
+        EndTrial(),
+    ),
+    ("a suspect waits", view(turn=turn(crashes=2, retry_at=LATER)), Wait(until=LATER)),
     (
         "tools come before messages",
         view(turn=TURN, open_calls=CALLS, waiting=[LOUD]),
@@ -196,7 +245,7 @@ def test_the_last_results_are_taken_in_before_the_step_limit_counts() -> None:
 
 
 def test_two_deaths_are_forgiven() -> None:
-    assert next_action(view(turn=turn(crashes=2))) == CallModel()
+    assert next_action(view(turn=turn(crashes=2, on_trial=True))) == CallModel()
 
 
 @pytest.mark.parametrize(
@@ -248,6 +297,7 @@ _turns = st.none() | st.builds(
     turn,
     steps=st.integers(0, 12),
     crashes=st.integers(0, 4),
+    on_trial=st.booleans(),
     first_seq=st.sampled_from([5, 8]),
     retry_at=st.sampled_from([None, LATER, EARLIER]),
 )
@@ -260,7 +310,9 @@ _views = st.builds(
     pressure=_pressures,
     can_compact=st.booleans(),
     can_prune=st.booleans(),
-    is_in_doubt=st.booleans(),
+    epoch=st.sampled_from([1, 2]),
+    has_crashed=st.booleans(),
+    are_boots_due=st.booleans(),
 )
 
 

@@ -6,14 +6,14 @@ from typing import Any, cast
 import pytest
 
 from retinue.engine.turn.committing import Committer, Interrupted
-from tests.unit.engine.live_agents import live_agent
+from tests.unit.engine.live_agents import draft_of, ended, item, live_agent
 from tests.unit.engine.support import Gate
 
 
 def a_committer() -> Committer:
     """One that commits nothing here, and so needs none of its parts."""
     none = cast("Any", None)
-    return Committer(store=none, clock=none, connectors={}, reporter=none, outbox=none, disk=none)
+    return Committer(store=none, clock=none, connectors={}, outbox=none, disk=none)
 
 
 @pytest.mark.parametrize("times", [1, 2, 3])
@@ -61,3 +61,11 @@ async def test_the_end_of_the_process_breaks_work_off_and_lets_none_begin() -> N
     with pytest.raises(Interrupted):
         await committer.interruptibly(live, gate())
     assert gate.count == 1
+
+
+async def test_an_end_without_its_notices_is_not_committed() -> None:
+    committer, message = a_committer(), item("m1")
+    live = live_agent(waiting=[message])
+    live.has_listeners = True
+    with pytest.raises(AssertionError, match="not completed"):
+        await committer.commit(live, draft_of(live, ended(message)))

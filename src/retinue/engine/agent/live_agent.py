@@ -28,6 +28,7 @@ class Draft(Struct):
     """A commit being put together."""
 
     at: datetime
+    epoch: int
     next_seq: int
     state: AgentState
     records: list[KnownRecord] = []
@@ -37,6 +38,7 @@ class Draft(Struct):
     lifecycle: Lifecycle | None = None
     definition: str | None = None  # another one from here on
     begins: Post | None = None
+    is_completed: bool = False  # whoever has to hear of the ends in here is in here, too
     from_hooks: int = 0  # of the agent's hook effects, how many are in here
 
     def add(self, record: RecordT) -> RecordT:
@@ -77,13 +79,8 @@ class LiveAgent:
         self._seen_by: str = ""  # the side that acts, where both are models
         self.waiting: list[Item] = []
         self._last_item_seq = 0
-        turn = agent.state.turn
-        # The first open call may have been begun, and nobody saw its end.
-        self.is_in_doubt = turn is not None and not turn.calls_unbegun
-        self.compaction_failed_at = -1  # the seq at which summing up failed last
-        self.model_limit: int | None = None  # tokens, of the model that is used
-        self.overhead = 0  # characters of the system prompt and the tools
-        self.own_overhead = 0  # of these, what is not the definition's
+        self.has_crashed = False  # the process before this one died with a turn going on
+        self.has_begun_call = False  # a call of this process has begun, without a result yet
         self.system = ""  # the system prompt with what only this agent is told
         self.system_of: object = None  # the plan that it is made of
         self.system_since = -1  # what the roster had gone through by then
@@ -204,8 +201,6 @@ class LiveAgent:
             self.history.append(record)
             for context in self._contexts.values():
                 context.append(record)
-        if self.state.turn is not None and self.state.turn.calls_unbegun:
-            self.is_in_doubt = False
         if draft.lifecycle is not None:
             self.is_ended = draft.lifecycle != "active"
         if draft.definition is not None:

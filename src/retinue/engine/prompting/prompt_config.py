@@ -28,6 +28,7 @@ from retinue.engine.prompting.prompt_sections import (
 from retinue.engine.prompting.prompt_sources import NoSkills, SkillOffer, Skills
 from retinue.engine.rules.stopping import as_text
 from retinue.engine.variables.values import declared_by
+from retinue.errors import RetinueError
 from retinue.ids import SideName
 from retinue.models.port import ToolSpec
 from retinue.tools.package_tools import visible_tools
@@ -137,14 +138,35 @@ class PromptConfigs:
         return self._catalog.definition(name)
 
     def is_plain(self, name: str, side: SideName) -> bool:
-        """Whether the side is known to end its turn by an answer in words."""
+        """Whether nothing but an answer in words ends the side's turn."""
+        usual = self._usual(name, side)
+        if usual is not None:
+            return usual.is_plain
+        try:
+            return _is_plain(self._catalog.definition(name), side)
+        except RetinueError:
+            return False
+
+    def may_boot(self, name: str, side: SideName) -> bool:
+        """Whether the side's prompt lists subagents that begin with it."""
+        usual = self._usual(name, side)
+        if usual is not None and not usual.gates:
+            return bool(usual.immediate)
+        try:
+            return bool(_immediate(self._catalog.definition(name).side(side).prompt))
+        except RetinueError:
+            return False
+
+    def _usual(self, name: str, side: SideName) -> PromptConfig | None:
+        """The plan that is kept, if the files have not changed since it was made."""
         kept = self._configs.get((name, side))
-        return (
-            kept is not None
-            and kept.config.is_plain
-            and kept.definitions == self._catalog.revision
-            and kept.skills == self._skills.revision
-        )
+        if (
+            kept is None
+            or kept.definitions != self._catalog.revision
+            or kept.skills != self._skills.revision
+        ):
+            return None
+        return kept.config
 
     def config(self, name: str, side: SideName, tools: Mapping[str, Tool]) -> PromptConfig:
         definitions, skills = self._catalog.revision, self._skills.revision
@@ -237,7 +259,7 @@ class PromptConfigs:
             known=known,
             stock=tools,
             is_dual=definition.is_dual,
-            is_plain=side.is_plain and not definition.is_dual,
+            is_plain=_is_plain(definition, side_name),
             asks_first=bool(definition.tool_approvals),
             terminal=_named(side.session_stop, side.session_fail),
             bound=_named(side.session_stop, side.session_fail, side.session_status),
@@ -295,6 +317,10 @@ def _scoped(
         if tool.name in brought or prompt.lists(tool.name)
     ]
     return {tool.name: tool for tool in sorted(allowed, key=lambda tool: tool.name)}
+
+
+def _is_plain(definition: Definition, side: SideName) -> bool:
+    return definition.side(side).is_plain and not definition.is_dual
 
 
 def _immediate(prompt: Prompt) -> tuple[SubagentConfig, ...]:

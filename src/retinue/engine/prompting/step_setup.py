@@ -2,12 +2,6 @@
 
 from collections.abc import Mapping, Sequence
 
-from retinue.agents.context import (
-    CHARACTERS_PER_TOKEN,
-    LARGEST_CORRECTION,
-    corrected_tokens,
-    estimated_tokens,
-)
 from retinue.agents.descriptor import PermanentDescriptor
 from retinue.agents.state import Turn
 from retinue.clock import Clock
@@ -26,8 +20,7 @@ from retinue.engine.prompting.volatile_sections import (
     items_now,
     panels_now,
 )
-from retinue.engine.rules.context_policy import WARNING, pressure_of
-from retinue.engine.rules.decision import Pressure, Rules
+from retinue.engine.rules.decision import Rules
 from retinue.engine.variables.values import Environment, Holder
 from retinue.errors import RetinueError
 from retinue.ids import SideName
@@ -36,8 +29,6 @@ from retinue.text import clean_text
 from retinue.tools.port import Tool, Toolbox
 
 _TOOLS_FRESH_SECONDS = 0.2
-_CALM = WARNING * CHARACTERS_PER_TOKEN / LARGEST_CORRECTION
-"""Characters for each token of the limit that are no pressure, however far off the estimate is."""
 
 
 class StepSetup:
@@ -79,9 +70,24 @@ class StepSetup:
         if config.variables or (config.arguments and live.state.arguments):
             texts = self._texts(live, config) if config.variables else None
             config = self._configs.told(config, live.state.arguments, texts)
-        live.overhead = config.overhead + live.own_overhead
         live.look_as(side if config.is_dual else "")
         return config
+
+    def may_boot(self, live: LiveAgent) -> bool:
+        """Whether the prompt of the side whose turn it is has subagents that begin with it."""
+        side: SideName = live.state.turn.side if live.state.turn is not None else "side_a"
+        return self._configs.may_boot(live.definition, side)
+
+    def look(self, live: LiveAgent) -> None:
+        """Let the context be what the side whose turn it is sees."""
+        side: SideName = live.state.turn.side if live.state.turn is not None else "side_a"
+        is_dual = False
+        if not self._configs.is_plain(live.definition, side):
+            try:
+                is_dual = self._configs.definition(live.definition).is_dual
+            except RetinueError:
+                pass  # the next step says what is wrong
+        live.look_as(side if is_dual else "")
 
     def _suited(
         self, config: PromptConfig, holder: Holder, side: SideName, *, is_secluded: bool = False
@@ -162,8 +168,6 @@ class StepSetup:
             system = joined([Section("plan", config.system), *own]) if own else config.system
             if live.kind != "permanent":  # what these are told can be changed by themselves
                 live.system, live.system_of, live.system_since = system, config, changes
-        live.own_overhead = len(system) - len(config.system)
-        live.overhead = config.overhead + live.own_overhead
         return system
 
     async def own_sections(self, live: LiveAgent, config: PromptConfig) -> Sequence[Section]:
@@ -186,8 +190,6 @@ class StepSetup:
                 live.closing = closing_text(await self.closing_sections(live, config))
                 live.closing_about = about
             live.closing_since = since
-        live.own_overhead += len(live.closing)
-        live.overhead += len(live.closing)
         return live.closing
 
     async def closing_sections(self, live: LiveAgent, config: PromptConfig) -> Sequence[Section]:
@@ -217,29 +219,4 @@ class StepSetup:
         model = self._known_models.get(name)
         if model is None:
             model = self._known_models[name] = await self._models.get(name)
-        live.model_limit = model.window
         return model, len(names)
-
-    def pressure(self, live: LiveAgent) -> Pressure:
-        limit, window = self.limits.context_tokens, live.model_limit
-        if window and window < limit:
-            limit = window
-        if live.context.characters + live.overhead < limit * _CALM:
-            return "low"  # whatever the correction; nearly every call ends here
-        estimate, last = self.estimate(live), live.state.tokens
-        return pressure_of(corrected_tokens(estimate, last, last.model if last else ""), limit)
-
-    def limit(self, live: LiveAgent) -> int:
-        limit, window = self.limits.context_tokens, live.model_limit
-        return window if window and window < limit else limit
-
-    def room(self, live: LiveAgent) -> int:
-        """How many tokens the records may take, estimated and corrected by the last call."""
-        estimate = self.estimate(live)
-        last = live.state.tokens
-        corrected = corrected_tokens(estimate, last, last.model if last else "")
-        scale = estimate / corrected if corrected else 1.0
-        return max(0, round(self.limit(live) * scale) - estimated_tokens(live.overhead))
-
-    def estimate(self, live: LiveAgent) -> int:
-        return estimated_tokens(live.context.characters + live.overhead)

@@ -22,6 +22,7 @@ from retinue.engine.rules.stopping import (
     TurnEnds,
     judge,
 )
+from retinue.errors import ContextTooLongError
 from retinue.ids import CallId, ItemId
 from retinue.records import AssistantRecord, CallPart, ToolRecord
 
@@ -51,8 +52,10 @@ class TurnView(Struct, frozen=True, kw_only=True):
     rules: Rules | None = None  # of the acting side, where an answer in words is not all there is
     pressure: Pressure
     can_compact: bool  # there is something old enough to sum up, and the last try did not fail
-    can_prune: bool  # there is a whole exchange that could be dropped
-    is_in_doubt: bool  # the first open call may have been begun, and nobody saw its end
+    can_prune: bool  # there is a whole exchange that could be dropped, and reason to do it
+    are_boots_due: bool = False  # the prompt lists subagents that begin before its model
+    has_crashed: bool = False  # the process before this one died while the turn went on
+    epoch: int  # of the agent's claim: open calls of another epoch may have been begun
     now: datetime
     limits: Limits
 
@@ -162,6 +165,22 @@ class Boot(Struct, frozen=True, kw_only=True):
     items: Sequence[Item]
 
 
+class StartSubagents(Struct, frozen=True, kw_only=True):
+    """Begin the subagents that the acting side's prompt begins by itself, before its model."""
+
+
+class CountCrash(Struct, frozen=True, kw_only=True):
+    """Count that a process died in this turn."""
+
+
+class BeginTrial(Struct, frozen=True, kw_only=True):
+    """One more crash fails the turn: it runs alone from here on, so that the crash is its own."""
+
+
+class EndTrial(Struct, frozen=True, kw_only=True):
+    """The turn rests, so that another process that dies did not die of it."""
+
+
 class Park(Struct, frozen=True, kw_only=True):
     """All that was begun so is done; the agent rests until somebody writes."""
 
@@ -224,6 +243,10 @@ Action = (
     | EndLate
     | Register
     | Boot
+    | StartSubagents
+    | CountCrash
+    | BeginTrial
+    | EndTrial
     | Park
     | SwitchSides
     | HandOver
@@ -238,6 +261,10 @@ _AT_ONCE = frozenset({"command", "withdrawal", "status", "boot"})
 """Items that are taken up whatever the agent is doing."""
 
 
+UNTRIED = Obey | Withdraw | EndLate
+"""Actions of a suspect that do not wait for its trial."""
+
+
 def ends_turn(response: AssistantRecord) -> bool:
     """A response that asks for nothing is the answer."""
     return not response.calls
@@ -245,6 +272,38 @@ def ends_turn(response: AssistantRecord) -> bool:
 
 def next_action(view: TurnView) -> Action:
     """Say what comes next."""
+    turn = view.turn
+    if turn is None:
+        return _next(view)
+    if view.has_crashed and _counts_crash(view, turn):
+        return CountCrash()
+    action = _next(view)
+    if isinstance(action, Rest | Wait):
+        return EndTrial() if turn.on_trial else action
+    if turn.on_trial or isinstance(action, UNTRIED):
+        return action
+    return BeginTrial() if is_suspect(turn, view.limits.crash_attempts) else action
+
+
+def is_suspect(turn: Turn, attempts: int) -> bool:
+    """Whether one more crash of the process fails the turn."""
+    return 0 < turn.crashes == attempts - 1
+
+
+def _counts_crash(view: TurnView, turn: Turn) -> bool:
+    """Whether the process may have died of this turn.
+
+    A turn that only waited did not kill it. The first crashes count for every turn that went on;
+    the one that would be its last counts only if the turn was on trial.
+    """
+    if turn.retry_at is not None and turn.retry_at > view.now:
+        return False
+    if turn.suspended and not runnable_calls(view.open_calls, turn):
+        return False
+    return turn.on_trial or not is_suspect(turn, view.limits.crash_attempts)
+
+
+def _next(view: TurnView) -> Action:
     if view.waiting and any(item.kind in _AT_ONCE for item in view.waiting):
         action = _at_once(view)
         if action is not None:
@@ -360,6 +419,11 @@ def _limit(rules: Rules, turn: Turn) -> EndRun | None:
     return None
 
 
+def calls_in_doubt(turn: Turn, epoch: int) -> bool:
+    """Whether the first open call may have been begun, and nobody saw its end."""
+    return turn.calls_epoch != epoch and not turn.calls_unbegun
+
+
 def runnable_calls(open_calls: Sequence[CallPart], turn: Turn) -> Sequence[CallPart]:
     """Calls that wait for nobody; a call that a person decides about holds those after it."""
     suspended = {suspension.call: suspension for suspension in turn.suspended}
@@ -380,7 +444,8 @@ def _resume(view: TurnView, turn: Turn) -> Action:
         return Settle(answers=answers)
     runnable = runnable_calls(view.open_calls, turn)
     if runnable:
-        return RunTools(calls=runnable, in_doubt=runnable[0] if view.is_in_doubt else None)
+        is_in_doubt = calls_in_doubt(turn, view.epoch)
+        return RunTools(calls=runnable, in_doubt=runnable[0] if is_in_doubt else None)
     late = [s for s in turn.suspended if s.until is not None and s.until <= view.now]
     if late:
         return TimeOut(suspended=late)
@@ -412,7 +477,7 @@ def _go_on(view: TurnView, turn: Turn) -> Action:
     if turn.suspended:
         return _resume(view, turn)
     if view.open_calls:
-        in_doubt = view.open_calls[0] if view.is_in_doubt else None
+        in_doubt = view.open_calls[0] if calls_in_doubt(turn, view.epoch) else None
         return RunTools(calls=view.open_calls, in_doubt=in_doubt)
     if turn.handoff is not None:
         return HandOver(handoff=turn.handoff)
@@ -434,12 +499,18 @@ def _go_on(view: TurnView, turn: Turn) -> Action:
 
 def _step(view: TurnView, turn: Turn) -> Action:
     """The model is next, unless it has to wait, or something is in its way."""
+    if turn.overflow:
+        if turn.overflowed or not view.can_prune:
+            return Failed(code=ContextTooLongError.code, reason=turn.overflow)
+        return Prune(reason="overflow")
     if turn.retry_at is not None and turn.retry_at > view.now:
         return Wait(until=turn.retry_at)
     if turn.steps >= view.limits.steps:
         return Failed(
             code="steps", reason=f"stopped after {turn.steps} steps, the limit for one run"
         )
+    if view.are_boots_due:
+        return StartSubagents()
     if view.pressure == "full" and view.can_prune:
         return Prune(reason="emergency")
     if view.pressure in ("critical", "full") and view.can_compact:

@@ -63,7 +63,7 @@ class Boots:
             side = turn.side if prompt_config.is_dual else ""
             draft.add(AssistantRecord(parts=[call for call, _ in calls], model="", side=side))
             numbers = {call.id: number for call, number in calls}
-            turn = structs.replace(turn, boots=numbers)
+            turn = structs.replace(turn, boots=numbers, calls_epoch=draft.epoch)
         booted = [
             *kept,
             *(_mark(live, prompt_config, config) for config in prompt_config.immediate),

@@ -23,6 +23,7 @@ from retinue.engine.prompting.step_setup import StepSetup
 from retinue.engine.rules import switching
 from retinue.engine.subagents.deferred import Deferred
 from retinue.engine.turn.committing import Committer, Interrupted
+from retinue.engine.turn.completion import Completion
 from retinue.engine.turn.context_window import ContextWindow
 from retinue.engine.writes import termination
 from retinue.engine.writes import turn as turn_writes
@@ -51,6 +52,7 @@ class CommandRunner:
         *,
         store: Store,
         committer: Committer,
+        completion: Completion,
         setup: StepSetup,
         room: ContextWindow,
         hooks: Hooks,
@@ -58,6 +60,7 @@ class CommandRunner:
     ) -> None:
         self._store = store
         self._committer = committer
+        self._completion = completion
         self._setup = setup
         self._room = room
         self._hooks = hooks
@@ -113,7 +116,7 @@ class CommandRunner:
             case PatchCommand():
                 draft = self._draft(live, item)
                 turn_writes.patched(draft, command.patch)
-                await self._committer.commit_now(live, draft, "patch")
+                await self._completion.commit_now(live, draft, "patch")
             case ProvideCommand():
                 await self._provide(live, item, command)
             case SwitchCommand():
@@ -133,7 +136,7 @@ class CommandRunner:
     async def _found_nothing(self, live: LiveAgent, item: Item) -> None:
         draft = self._committer.draft(live)
         draft.fates = [FateChange(item_id=item.id, fate="answered", code=UNCHANGED)]
-        await self._committer.commit_now(live, draft, "command")
+        await self._completion.commit_now(live, draft, "command")
 
     async def _end(
         self,
@@ -145,7 +148,7 @@ class CommandRunner:
     ) -> None:
         draft = self._committer.draft(live)
         draft.fates = [FateChange(item_id=item.id, fate=fate, reason=reason, code=code)]
-        await self._committer.commit_now(live, draft, "command")
+        await self._completion.commit_now(live, draft, "command")
 
     async def _stop(self, live: LiveAgent, item: Item, command: StopCommand) -> None:
         turn = live.state.turn
@@ -156,18 +159,18 @@ class CommandRunner:
         draft = self._committer.draft(live)
         turn_writes.stopped(draft, live, gathered)
         draft.fates.append(_done(item))
-        await self._committer.commit_now(live, draft, "stop")
+        await self._completion.commit_now(live, draft, "stop")
 
     async def _reset(self, live: LiveAgent, item: Item, command: ResetCommand) -> None:
         draft = self._draft(live, item)
         if not turn_writes.is_reset(live):
             turn_writes.was_reset(draft, live, item, command.reason)
-        await self._committer.commit_now(live, draft, "reset")
+        await self._completion.commit_now(live, draft, "reset")
 
     async def _switch(self, live: LiveAgent, item: Item, command: SwitchCommand) -> None:
         draft = self._committer.draft(live)
         if switching.switched(draft, live, item, command):
-            await self._committer.commit_now(live, draft, "switch")
+            await self._completion.commit_now(live, draft, "switch")
         else:
             await self._found_nothing(live, item)
 
@@ -179,14 +182,14 @@ class CommandRunner:
         await self._deferred.begin(draft, live, config, command)
         if config.hooks is not None:
             await self._hooks.born(live, config.hooks, draft.effects)
-        await self._committer.commit_now(live, draft, "provide")
+        await self._completion.commit_now(live, draft, "provide")
 
     async def _terminate(self, live: LiveAgent, reason: str) -> None:
         """End the agent; that is the fate of every command to end it."""
         children = await self._store.children(live.owner, live.id)
         draft = self._committer.draft(live)
         termination.ended(draft, live, reason, children)
-        await self._committer.commit_now(live, draft, "end")
+        await self._completion.commit_now(live, draft, "end")
 
     async def _delete(self, live: LiveAgent) -> None:
         """Remove the agent, and the command with it; those that wait for it hear that it ended."""
@@ -205,7 +208,7 @@ class CommandRunner:
         draft = self._committer.draft(live)
         termination.came_late(draft, live.waiting)
         if draft.fates:
-            await self._committer.commit_now(live, draft, "end")
+            await self._completion.commit_now(live, draft, "end")
 
     async def _concerns_others(self, live: LiveAgent) -> bool:
         turn = live.state.turn

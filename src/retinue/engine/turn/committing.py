@@ -5,17 +5,14 @@ from collections.abc import Awaitable, Coroutine, Mapping
 from typing import Any, TypeVar
 
 from retinue.agents.command import interrupts
-from retinue.agents.inbox import Item
+from retinue.agents.inbox import Item, is_final
 from retinue.clock import Clock
 from retinue.engine.agent.live_agent import Draft, LiveAgent
 from retinue.engine.feed.disk_full import DiskFullGate
 from retinue.engine.feed.outbox import Outbox
-from retinue.engine.turn.child_registry import follow_children
-from retinue.engine.turn.completion_notices import Reporter
-from retinue.engine.writes import turn as turn_writes
 from retinue.errors import StoreFullError
 from retinue.failpoints import IS_ARMED, reach
-from retinue.stores.port import Commit, Effects, Receipt, Store
+from retinue.stores.port import Commit, Receipt, Store
 
 ResultT = TypeVar("ResultT")
 
@@ -33,12 +30,10 @@ class Committer:
         store: Store,
         clock: Clock,
         connectors: Mapping[str, Any],
-        reporter: Reporter,
         outbox: Outbox,
         disk: DiskFullGate,
     ) -> None:
         self._store = store
-        self._reporter = reporter
         self._clock = clock
         self.connectors = connectors
         self._outbox = outbox
@@ -46,19 +41,13 @@ class Committer:
         self.is_stopping = False
 
     def draft(self, live: LiveAgent) -> Draft:
-        return Draft(at=self._clock.now(), next_seq=live.next_seq, state=live.state)
-
-    async def fail(self, live: LiveAgent, code: str, reason: str) -> None:
-        """End the turn without an answer."""
-        draft = self.draft(live)
-        turn_writes.failed(draft, live, code, reason, self.connectors)
-        await self.commit(live, draft, "fail")
+        return Draft(
+            at=self._clock.now(), epoch=live.epoch, next_seq=live.next_seq, state=live.state
+        )
 
     async def commit(self, live: LiveAgent, draft: Draft, name: str = "state") -> None:
         """Commit, waiting as long as the disk has no room: what was done must not be done again."""
-        if draft.fates and live.has_listeners:
-            await self._finish(live, draft)
-        commit = live.commit_of(draft)
+        commit = _checked(live, draft)
         while True:
             try:
                 await self._put(live, draft, commit, name)
@@ -86,15 +75,7 @@ class Committer:
 
     async def commit_now(self, live: LiveAgent, draft: Draft, name: str) -> None:
         """Commit what can be asked for again. Raises `StoreFullError`: then nothing happened."""
-        if live.has_listeners and (draft.fates or draft.lifecycle is not None):
-            await self._finish(live, draft)
-        await self._put(live, draft, live.commit_of(draft), name)
-
-    async def _finish(self, live: LiveAgent, draft: Draft) -> None:
-        """Add what tells whoever has to hear how an item ended, or that the agent did."""
-        if live.state.children:
-            follow_children(live, draft)
-        draft.emit(Effects(notices=tuple(await self._reporter.reports(live, draft))))
+        await self._put(live, draft, _checked(live, draft), name)
 
     async def _put(self, live: LiveAgent, draft: Draft, commit: Commit, name: str) -> None:
         try:
@@ -149,6 +130,14 @@ class Committer:
 def _breaks_off(item: Item) -> bool:
     """Whether the item has to be taken up before anything else begins."""
     return item.kind == "withdrawal" or interrupts(item.body.command)
+
+
+def _checked(live: LiveAgent, draft: Draft) -> Commit:
+    """The commit of a draft; what ends something has been completed."""
+    if live.has_listeners and not draft.is_completed:
+        ends = draft.lifecycle is not None or any(is_final(one.fate) for one in draft.fates)
+        assert not ends, "a draft that ends something was not completed"
+    return live.commit_of(draft)
 
 
 def _abandon(work: Awaitable[object]) -> None:

@@ -2,8 +2,10 @@
 
 from collections.abc import Sequence
 
+from msgspec import structs
+
 from retinue.agents.children import registry_text
-from retinue.agents.context import corrected_tokens, estimated_tokens
+from retinue.agents.context import estimated_tokens
 from retinue.definitions.declarations import HookBlocked
 from retinue.engine.agent.live_agent import LiveAgent
 from retinue.engine.lineage.peers import contact_of
@@ -21,11 +23,12 @@ from retinue.engine.prompting.prompt_config import PromptConfig
 from retinue.engine.prompting.prompt_sections import Section, joined
 from retinue.engine.prompting.step_setup import StepSetup
 from retinue.engine.rules.context_policy import CRITICAL, WARNING, pressure_of
-from retinue.engine.turn.request_builder import RequestBuilder
+from retinue.engine.rules.context_room import ContextRoom
+from retinue.engine.turn.request_builder import RequestBuilder, size_of
 from retinue.engine.variables.values import Environment
 from retinue.errors import ModelError
 from retinue.ids import AgentId, OwnerId
-from retinue.models.port import ModelRequest
+from retinue.models.port import Model, ModelRequest
 from retinue.records import AnyRecord, SummaryRecord
 from retinue.stores.port import Snapshot, Store
 from retinue.tools.threads import in_thread
@@ -35,8 +38,15 @@ class ContextPreviews:
     """Makes the next request of an agent from what is stored, apart from its working memory."""
 
     def __init__(
-        self, *, store: Store, setup: StepSetup, composer: RequestBuilder, environment: Environment
+        self,
+        *,
+        store: Store,
+        setup: StepSetup,
+        composer: RequestBuilder,
+        room: ContextRoom,
+        environment: Environment,
     ) -> None:
+        self._room = room
         self._store = store
         self._setup = setup
         self._composer = composer
@@ -67,17 +77,18 @@ class ContextPreviews:
         except HookBlocked as block:
             blocked = str(block)
             request = ModelRequest(system="", messages=live.context.messages, tools=config.specs)
+        size = size_of(config, request, model) if model is not None else live.state.prompt_size
+        live.state = structs.replace(live.state, prompt_size=size)
         last = live.state.tokens
-        estimated = self._setup.estimate(live)
-        corrected = corrected_tokens(estimated, last, last.model if last else "")
-        limit = self._setup.limit(live)
+        estimated, corrected = self._room.estimate(live), self._room.corrected(live)
+        limit = self._room.limit(live.state)
         variables = self._environment.of(live, config.definition, config.side.prompt, config.scoped)
         redact = variables.redacted
         return ContextView(
             agent_id=agent.id,
             definition=agent.definition,
             side=live.context.side,
-            model=model,
+            model=live.state.model or config.models[0] if model is None else model.name,
             pressure=pressure_of(corrected, limit),
             limit=limit,
             marks=ContextMarks(
@@ -96,13 +107,13 @@ class ContextPreviews:
             blocked=blocked,
         )
 
-    async def _model(self, live: LiveAgent, config: PromptConfig) -> str:
-        """The name of the model whose turn it is, also of one that cannot be reached."""
+    async def _model(self, live: LiveAgent, config: PromptConfig) -> Model | None:
+        """The model whose turn it is; None when it cannot be reached."""
         try:
             model, _ = await self._setup.model(live, config)
         except ModelError:
-            return live.state.model or config.models[0]
-        return model.name
+            return None
+        return model
 
     async def _system(
         self, live: LiveAgent, config: PromptConfig, request: ModelRequest

@@ -3,21 +3,22 @@
 import logging
 from random import Random
 
+from retinue.agents.state import PromptSize
 from retinue.clock import Clock
 from retinue.definitions.declarations import HookBlocked
-from retinue.engine.agent.live_agent import Draft, LiveAgent
+from retinue.engine.agent.live_agent import LiveAgent
 from retinue.engine.calls.model_stream import ask
 from retinue.engine.feed.event_feed import Feed
 from retinue.engine.feed.response_stream import ResponseStream
 from retinue.engine.hooks import Hooks
 from retinue.engine.prompting.prompt_config import PromptConfig
 from retinue.engine.prompting.step_setup import StepSetup
+from retinue.engine.rules.context_room import ContextRoom
 from retinue.engine.rules.decision import EndRun, ends_turn
 from retinue.engine.rules.retrying import GiveUp, after_failure
-from retinue.engine.subagents.immediate import Boots
 from retinue.engine.turn.committing import Committer, Interrupted
-from retinue.engine.turn.context_window import ContextWindow
-from retinue.engine.turn.request_builder import RequestBuilder
+from retinue.engine.turn.completion import Completion
+from retinue.engine.turn.request_builder import RequestBuilder, size_of
 from retinue.engine.writes import sides as side_writes
 from retinue.engine.writes import turn as turn_writes
 from retinue.errors import ContextTooLongError, ModelError, RetinueError
@@ -34,19 +35,19 @@ class ModelCalls:
         self,
         *,
         committer: Committer,
+        completion: Completion,
         setup: StepSetup,
-        room: ContextWindow,
+        room: ContextRoom,
         feed: Feed,
         clock: Clock,
         random: Random,
-        boots: Boots,
         hooks: Hooks,
         composer: RequestBuilder,
     ) -> None:
-        self._boots = boots
         self._hooks = hooks
         self._composer = composer
         self._committer = committer
+        self._completion = completion
         self._setup = setup
         self._room = room
         self._feed = feed
@@ -65,34 +66,31 @@ class ModelCalls:
             await self._model_failed(live, error, models)
             return
         except RetinueError as error:
-            await self._committer.fail(live, "definition", error.message)
+            await self._completion.fail(live, "definition", error.message)
             return
-        if config.immediate and self._boots.are_due(live, config):
-            draft = self._committer.draft(live)
-            self._boots.write(draft, live, config)
-            live.is_in_doubt = False
-            await self._committer.commit(live, draft, "boot")
+        if await self._measured(live, config, model):
             return
-        if self._room.is_needed(live):
-            return  # now that the model's window is known, the next decision makes room first
         narrator = ResponseStream(self._feed, live, model.name, is_dual=config.is_dual)
         try:
             await self._ask(live, config, model, models, narrator)
         finally:
             narrator.end()
 
-    async def boot_new(self, draft: Draft, live: LiveAgent) -> None:
-        """Ask for what the prompt of a new agent begins by itself; a broken one waits."""
-        if live.state.turn is not None:
-            return  # its first step does it
-        try:
-            await self._setup.refresh()
-            config = self._setup.config(live)
-        except RetinueError:
-            return
-        if self._boots.are_due(live, config):
-            self._boots.write(draft, live, config)
-            live.is_in_doubt = False
+    async def _measured(self, live: LiveAgent, config: PromptConfig, model: Model) -> bool:
+        """Whether the request leaves so little room that the next decision has to make some first.
+
+        The measure is stored, since a decision knows only what is stored.
+        """
+        known = live.state.prompt_size
+        size = PromptSize(overhead=config.overhead + known.own, own=known.own, window=model.window)
+        if size == known:
+            return False
+        draft = self._committer.draft(live)
+        turn_writes.measured(draft, size)
+        if not self._room.is_needed(live, draft.state):
+            return False  # the response stores it
+        await self._committer.commit(live, draft)
+        return True
 
     async def _ask(
         self,
@@ -104,10 +102,10 @@ class ModelCalls:
     ) -> None:
         clock = self._clock
         live.cut_off = None
-        estimated = self._setup.estimate(live)
+        estimated = self._room.estimate(live)
         began = clock.monotonic()
         try:
-            completed = await self._committer.interruptibly(
+            completed, size = await self._committer.interruptibly(
                 live, self._answer(live, config, model, narrator)
             )
         except Interrupted:
@@ -124,7 +122,9 @@ class ModelCalls:
             return
         except ContextTooLongError as error:
             narrator.discard()
-            await self._overflowed(live, error)
+            draft = self._committer.draft(live)
+            turn_writes.overflowed(draft, error)
+            await self._committer.commit(live, draft)
             return
         except ModelError as error:
             narrator.discard()
@@ -139,11 +139,11 @@ class ModelCalls:
             model=model.name,
             estimated=estimated,
             duration_ms=round((clock.monotonic() - began) * 1000),
+            size=size,
         )
         if config.is_plain and ends_turn(record):
             turn_writes.answered(draft, live, record, self._committer.connectors)
-        live.is_in_doubt = False
-        await self._committer.commit(live, draft, "response")
+        await self._completion.commit(live, draft, "response")
         if config.hooks is not None:
             await self._hooks.told(live, config.hooks, [record], are_updates=True)
 
@@ -156,20 +156,20 @@ class ModelCalls:
             side_writes.run_ended(draft, live, end, (), self._committer.connectors)
         else:
             turn_writes.answered(draft, live, record, self._committer.connectors)
-        await self._committer.commit(live, draft, "response")
+        await self._completion.commit(live, draft, "response")
         if config.hooks is not None:
             await self._hooks.told(live, config.hooks, [record])
 
     async def _answer(
         self, live: LiveAgent, config: PromptConfig, model: Model, narrator: ResponseStream
-    ) -> Completed:
+    ) -> tuple[Completed, PromptSize]:
         request = await self._composer.request(live, config)
         reach("model:before")
         completed = await ask(model, request, narrator.show)
         narrator.catch_up()
         if config.hooks is not None:
             completed = await self._hooks.response(live, config.hooks, completed)
-        return completed
+        return completed, size_of(config, request, model)
 
     async def _model_failed(self, live: LiveAgent, error: ModelError, models: int) -> None:
         turn = live.state.turn
@@ -188,15 +188,8 @@ class ModelCalls:
             limits=self._setup.limits,
         )
         if isinstance(decision, GiveUp):
-            await self._committer.fail(live, error.code, decision.reason)
+            await self._completion.fail(live, error.code, decision.reason)
             return
         draft = self._committer.draft(live)
         turn_writes.retrying(draft, error, decision)
         await self._committer.commit(live, draft, "retry")
-
-    async def _overflowed(self, live: LiveAgent, error: ModelError) -> None:
-        turn = live.state.turn
-        if turn is None or turn.overflowed or not self._room.can_prune(live, "overflow"):
-            await self._committer.fail(live, error.code, error.message)
-        else:
-            await self._room.prune(live, "overflow")

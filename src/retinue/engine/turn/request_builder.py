@@ -1,13 +1,20 @@
 """What a model is sent: the system prompt, the tools, the conversation, and what comes after it."""
 
+from retinue.agents.state import PromptSize
 from retinue.engine.agent.live_agent import LiveAgent
 from retinue.engine.calls.model_stream import with_images
 from retinue.engine.hooks import Hooks
 from retinue.engine.prompting.prompt_config import PromptConfig
 from retinue.engine.prompting.step_setup import StepSetup
 from retinue.engine.turn.child_registry import with_registry
-from retinue.models.port import ModelRequest
+from retinue.models.port import Model, ModelRequest
 from retinue.tools.port import FileTrees
+
+
+def size_of(config: PromptConfig, request: ModelRequest, model: Model) -> PromptSize:
+    """What a request has beside the conversation."""
+    own = len(request.system) - len(config.system) + len(request.closing)
+    return PromptSize(overhead=config.overhead + own, own=own, window=model.window)
 
 
 class RequestBuilder:
@@ -30,10 +37,7 @@ class RequestBuilder:
         closing = await self._setup.closing(live, config) if config.artifacts else ""
         if live.state.children:
             side = turn.side if turn is not None else "side_a"
-            told = with_registry(closing, live.state.children, side)
-            live.own_overhead += len(told) - len(closing)
-            live.overhead += len(told) - len(closing)
-            closing = told
+            closing = with_registry(closing, live.state.children, side)
         if hooks is not None:
             system = await self._hooks.system(live, hooks, system)
             messages = await self._hooks.messages(live, hooks, messages)

@@ -8,22 +8,29 @@ from typing import assert_never
 from msgspec import structs
 
 from retinue.agents.inbox import Item
+from retinue.agents.state import Turn
 from retinue.clock import Clock
 from retinue.engine.agent.live_agent import Draft, LiveAgent
+from retinue.engine.feed.crash_quarantine import CrashQuarantine
 from retinue.engine.feed.disk_full import DiskFullGate
+from retinue.engine.feed.dispatch import priority_of
 from retinue.engine.feed.fast_admission import Arrival, FastAdmission, arriving_item
 from retinue.engine.hooks import Hooks
 from retinue.engine.prompting.step_setup import StepSetup
 from retinue.engine.rules.decision import (
+    UNTRIED,
     Action,
     Answered,
+    BeginTrial,
     Boot,
     CallModel,
     Compact,
+    CountCrash,
     Discard,
     Drain,
     EndLate,
     EndRun,
+    EndTrial,
     Failed,
     Gather,
     HandOver,
@@ -37,20 +44,22 @@ from retinue.engine.rules.decision import (
     Rest,
     RunTools,
     Settle,
+    StartSubagents,
     SwitchSides,
     TimeOut,
-    TurnView,
     Wait,
     Withdraw,
-    due_command,
+    calls_in_doubt,
     next_action,
-    runnable_calls,
 )
+from retinue.engine.subagents.immediate import Boots
 from retinue.engine.turn.command_runner import CommandRunner
 from retinue.engine.turn.committing import Committer, Interrupted
+from retinue.engine.turn.completion import Completion
 from retinue.engine.turn.context_window import ContextWindow
 from retinue.engine.turn.model_call import ModelCalls
 from retinue.engine.turn.tool_batch import ToolBatches
+from retinue.engine.turn.view import TurnViews
 from retinue.engine.writes import handoff as handoff_writes
 from retinue.engine.writes import sides as side_writes
 from retinue.engine.writes import suspension, termination
@@ -69,6 +78,7 @@ logger = logging.getLogger(__name__)
 _FIRST_SEQ = 2  # of the first record after the one that says that the agent began
 _LATE_RESULTS = frozenset({"settle", "timeout", "putoff"})  # of calls that waited for them
 
+Noted = Register | Boot | StartSubagents | Park | CountCrash | BeginTrial | EndTrial
 Written = (
     Settle
     | TimeOut
@@ -91,6 +101,10 @@ class Runner:
         *,
         clock: Clock,
         committer: Committer,
+        completion: Completion,
+        quarantine: CrashQuarantine,
+        views: TurnViews,
+        boots: Boots,
         setup: StepSetup,
         room: ContextWindow,
         caller: ModelCalls,
@@ -104,6 +118,10 @@ class Runner:
         self._hooks = hooks
         self._clock = clock
         self._committer = committer
+        self._completion = completion
+        self._quarantine = quarantine
+        self._views = views
+        self._boots = boots
         self.setup = setup
         self._room = room
         self._caller = caller
@@ -123,30 +141,26 @@ class Runner:
     def disk(self) -> DiskFullGate:
         return self._committer.disk
 
-    def is_suspect(self, live: LiveAgent) -> bool:
-        """Whether one more death of the process fails the turn that is going on."""
-        return turn_writes.is_suspect(live.state.turn, self.setup.limits.crash_attempts)
-
-    async def obey(self, live: LiveAgent) -> None:
-        """Carry out the commands that wait."""
-        while not live.is_deleted and (command := due_command(self._view(live))) is not None:
-            await self.commands.obey(live, command)
-
     async def run(self, live: LiveAgent) -> float | None:
         """Work until the agent rests; gives the seconds after which to wake it again, if any."""
-        if self.is_suspect(live):
-            await self._put_on_trial(live, True)
         arrival = self._fast_admission.take(live.id)
         if arrival is not None:
             await self._take_in(live, arrival)
         if live.next_seq <= _FIRST_SEQ and not live.state.is_introduced:
             await self._introduce(live)
         seconds = await self._work(live)
-        if self._committer.is_stopping and live.history.open_calls and not live.is_in_doubt:
-            await self._note_unbegun(live)
-        if live.state.turn is not None and live.state.turn.on_trial and not live.is_deleted:
-            await self._put_on_trial(live, False)
+        turn = live.state.turn
+        if turn is not None and self.is_stopping and not live.is_deleted:
+            await self._put_down(live, turn)
         return seconds
+
+    def _may_perform(self, live: LiveAgent, action: Action) -> bool:
+        """Whether no other suspect runs, if this is one; if one does, this is woken later."""
+        turn = live.state.turn
+        is_tried = turn is not None and turn.on_trial and not isinstance(action, UNTRIED)
+        if isinstance(action, BeginTrial) or is_tried:
+            return self._quarantine.begin(live.id, priority_of(live))
+        return True
 
     async def _take_in(self, live: LiveAgent, arrival: Arrival) -> None:
         """Begin with a message that nothing comes before; else it is admitted as usual."""
@@ -174,15 +188,16 @@ class Runner:
         else:
             self._fast_admission.taken(arrival, receipt)
 
-    async def _put_on_trial(self, live: LiveAgent, on_trial: bool) -> None:
+    async def _put_down(self, live: LiveAgent, turn: Turn) -> None:
+        """Leave a turn to the next process: what was not begun, and that nothing died of it."""
         draft = self._committer.draft(live)
-        turn_writes.tried(draft, on_trial=on_trial)
-        await self._committer.commit(live, draft)
-
-    async def _note_unbegun(self, live: LiveAgent) -> None:
-        """Write down that no open call was begun; without that the next process has to doubt."""
-        draft = self._committer.draft(live)
-        turn_writes.noted_unbegun(draft, True)
+        is_in_doubt = live.has_begun_call or calls_in_doubt(turn, live.epoch)
+        if live.history.open_calls and not is_in_doubt:
+            turn_writes.noted_unbegun(draft, True)
+        if turn.on_trial:
+            turn_writes.tried(draft, on_trial=False)
+        if draft.state is live.state:
+            return
         try:
             await self._committer.commit(live, draft)
         except StoreError as error:
@@ -195,69 +210,44 @@ class Runner:
                     return None
                 if live.hook_effects:
                     await self._committer.commit(live, self._committer.draft(live))
-                action = next_action(self._view(live))
-                match action:
-                    case Rest():
-                        return None
-                    case Wait():
-                        until = action.until
-                        return (
-                            None if until is None else turn_writes.due_in(until, self._clock.now())
-                        )
-                    case _ if self._committer.disk.is_short:
-                        await self._committer.wait_for_room()
-                    case _:
-                        await self._perform(live, action)
+                action = next_action(self._views.view(live))
+                if live.has_begun_call and await self._noted_broken_off(live, action):
+                    continue
+                if isinstance(action, Rest | Wait):
+                    live.has_crashed = False
+                    until = action.until if isinstance(action, Wait) else None
+                    return None if until is None else turn_writes.due_in(until, self._clock.now())
+                if self._committer.disk.is_short:
+                    await self._committer.wait_for_room()
+                elif not self._may_perform(live, action):
+                    return None
+                else:
+                    await self._perform(live, action)
+                    live.has_crashed = False
             except Interrupted:
                 continue
         if live.hook_effects:
             await self._committer.commit(live, self._committer.draft(live))
         return None
 
-    async def note_crash(self, live: LiveAgent) -> None:
-        """Count that a process died in the turn which is going on, unless it only waited.
-
-        The first deaths count for every turn that was going on. Before the one that would be its
-        last, a turn is put on trial: it counts only if the process died in that.
-        """
-        turn = live.state.turn
-        now = self._clock.now()
-        if turn is None or (turn.retry_at is not None and turn.retry_at > now):
-            return
-        if turn.suspended and not runnable_calls(live.history.open_calls, turn):
-            return
-        if self.is_suspect(live) and not turn.on_trial:
-            return
+    async def _noted_broken_off(self, live: LiveAgent, action: Action) -> bool:
+        """Whether a call that was broken off had to be written down: the decision depends on it."""
+        if isinstance(action, Obey | Withdraw):
+            return False  # they may end the turn
+        live.has_begun_call = False
+        if live.state.turn is None or not live.history.open_calls:
+            return False
         draft = self._committer.draft(live)
-        turn_writes.crashed(draft)
+        turn_writes.call_broken_off(draft)
         await self._committer.commit(live, draft)
+        return True
 
     async def give_up(self, live: LiveAgent, reason: str) -> bool:
         """End the turn after a defect of our own, so that nothing waits for ever."""
         if live.state.turn is None:
             return False
-        await self._committer.fail(live, "internal", reason)
+        await self._completion.fail(live, "internal", reason)
         return True
-
-    def _view(self, live: LiveAgent) -> TurnView:
-        state = live.state
-        turn, open_calls = state.turn, live.history.open_calls
-        pressure = self.setup.pressure(live)
-        return TurnView(
-            turn=turn,
-            is_ended=live.is_ended,
-            waiting=live.waiting,
-            open_calls=open_calls,
-            unwanted=state.unwanted,
-            answer=live.history.answer,
-            rules=self.setup.rules(live, turn) if turn and not open_calls else None,
-            pressure=pressure,
-            can_compact=pressure != "low" and self._room.can_compact(live),
-            can_prune=pressure == "full" and self._room.can_prune(live),
-            is_in_doubt=live.is_in_doubt,
-            now=self._clock.now(),
-            limits=self.setup.limits,
-        )
 
     async def _perform(self, live: LiveAgent, action: Action) -> None:
         match action:
@@ -276,16 +266,35 @@ class Runner:
             case Obey():
                 with suppress(StoreFullError):  # it waits for room, like everything else
                     await self.commands.obey(live, action.command)
-            case EndRun():
-                await self._end_run(live, action)
-            case Failed():
-                await self._committer.fail(live, action.code, action.reason)
-            case Register() | Boot() | Park():
-                await self._take_up(live, action)
+            case EndRun() | Failed():
+                await self._end(live, action)
             case Rest() | Wait():
                 pass
-            case _:
+            case (
+                Register()
+                | Boot()
+                | StartSubagents()
+                | Park()
+                | CountCrash()
+                | BeginTrial()
+                | EndTrial()
+            ):
+                await self._take_up(live, action)
+            case (
+                Settle()
+                | TimeOut()
+                | PutOff()
+                | SwitchSides()
+                | HandOver()
+                | Remind()
+                | Discard()
+                | Withdraw()
+                | EndLate()
+                | Answered()
+            ):
                 await self._write(live, action)
+            case _:
+                assert_never(action)
 
     async def _call_model(self, live: LiveAgent) -> None:
         if live.state.turn is not None and live.state.turn.retry_at is not None:
@@ -294,8 +303,20 @@ class Runner:
             await self._committer.commit(live, draft)
         await self._caller.call(live)
 
-    async def _take_up(self, live: LiveAgent, action: Register | Boot | Park) -> None:
-        """Perform what comes of children, and needs no model."""
+    async def _boot_new(self, draft: Draft, live: LiveAgent) -> None:
+        """Ask for what the prompt of a new agent begins by itself; a broken one waits."""
+        if live.state.turn is not None:
+            return  # its first step does it
+        try:
+            await self.setup.refresh()
+            config = self.setup.config(live)
+        except RetinueError:
+            return
+        if self._boots.are_due(live, config):
+            self._boots.write(draft, live, config)
+
+    async def _take_up(self, live: LiveAgent, action: Noted) -> None:
+        """Perform what changes the agent's state alone, and needs no model."""
         draft = self._committer.draft(live)
         match action:
             case Register():
@@ -304,11 +325,28 @@ class Runner:
             case Boot():
                 name = "boot"
                 turn_writes.taken_up(draft, action.items)
-                await self._caller.boot_new(draft, live)
+                await self._boot_new(draft, live)
+            case StartSubagents():
+                name = "boot"
+                try:
+                    if self.setup.is_stale:
+                        await self.setup.refresh()
+                    self._boots.write(draft, live, self.setup.config(live))
+                except RetinueError as error:
+                    await self._completion.fail(live, "definition", error.message)
+                    return
             case Park():
                 name = "park"
                 draft.state = structs.replace(draft.state, turn=None)
-        await self._committer.commit(live, draft, name)
+            case CountCrash():
+                name = "state"
+                turn_writes.crashed(draft)
+            case BeginTrial() | EndTrial():
+                name = "state"
+                turn_writes.tried(draft, on_trial=isinstance(action, BeginTrial))
+            case _:
+                assert_never(action)
+        await self._completion.commit(live, draft, name)
 
     async def _write(self, live: LiveAgent, action: Written) -> None:
         """Perform what is nothing but a commit."""
@@ -354,7 +392,7 @@ class Runner:
         if hooks is not None:
             work = self._hooks.settled(live, hooks, draft.records)
             draft.records = await self._committer.interruptibly(live, work)
-        await self._committer.commit(live, draft, name)
+        await self._completion.commit(live, draft, name)
         if hooks is not None:
             await self._hooks.told(live, hooks, draft.records, are_updates=True)
 
@@ -365,7 +403,7 @@ class Runner:
             items = await self._committer.interruptibly(live, work)
         draft = self._committer.draft(live)
         turn_writes.drained(draft, items)
-        await self._committer.commit(live, draft, "drain")
+        await self._completion.commit(live, draft, "drain")
         if hooks is not None:
             await self._hooks.told(live, hooks, draft.records)
 
@@ -378,9 +416,16 @@ class Runner:
             draft.state = structs.replace(draft.state, is_introduced=True)
             await self._committer.commit(live, draft)
 
-    async def _end_run(self, live: LiveAgent, action: EndRun) -> None:
-        tree = self._trees.tree(live.id)
-        files = [await tree.stat(path) for path in action.paths]
-        draft = self._committer.draft(live)
-        side_writes.run_ended(draft, live, action, files, self._committer.connectors)
-        await self._committer.commit(live, draft, "run")
+    async def _end(self, live: LiveAgent, action: EndRun | Failed) -> None:
+        """Complete the run or the turn."""
+        match action:
+            case EndRun():
+                tree = self._trees.tree(live.id)
+                files = [await tree.stat(path) for path in action.paths]
+                draft = self._committer.draft(live)
+                side_writes.run_ended(draft, live, action, files, self._committer.connectors)
+                await self._completion.commit(live, draft, "run")
+            case Failed():
+                await self._completion.fail(live, action.code, action.reason)
+            case _:
+                assert_never(action)

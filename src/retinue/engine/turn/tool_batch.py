@@ -14,6 +14,7 @@ from retinue.engine.prompting.step_setup import StepSetup
 from retinue.engine.rules.decision import RunTools
 from retinue.engine.rules.switching import departed
 from retinue.engine.turn.committing import Committer
+from retinue.engine.turn.completion import Completion
 from retinue.engine.writes import turn as turn_writes
 from retinue.errors import ConflictError, NotFoundError, RetinueError, TerminatedError
 from retinue.events import ToolEvent
@@ -29,6 +30,7 @@ class ToolBatches:
         self,
         *,
         committer: Committer,
+        completion: Completion,
         setup: StepSetup,
         tooling: ToolCalls,
         approvals: Approvals,
@@ -37,6 +39,7 @@ class ToolBatches:
     ) -> None:
         self._hooks = hooks
         self._committer = committer
+        self._completion = completion
         self._setup = setup
         self._tooling = tooling
         self._approvals = approvals
@@ -48,7 +51,7 @@ class ToolBatches:
                 await self._setup.refresh()
             config = self._setup.config(live)
         except RetinueError as error:
-            await self._committer.fail(live, "definition", error.message)
+            await self._completion.fail(live, "definition", error.message)
             return
         tools = config.known
         allowed = action.calls[: self._setup.limits.calls_per_response]
@@ -81,7 +84,6 @@ class ToolBatches:
                     await self._commit_result(live, config, call, result, skipped=later)
                     return
                 await self._commit_result(live, config, call, result)
-                live.is_in_doubt = False
                 if live.has_commands or self._committer.is_stopping or _holds(result):
                     return
         if len(allowed) < len(action.calls):
@@ -100,7 +102,7 @@ class ToolBatches:
             asked = await self._approvals.ask(live, config, call, tools)
             if asked is not None:
                 return asked
-        live.is_in_doubt = True
+        live.has_begun_call = True
         show = self._progress(live, call)
         result = await self._tooling.run(
             live, config, call, tools=tools, is_in_doubt=is_in_doubt, show=show
@@ -155,6 +157,7 @@ class ToolBatches:
             refused = closing(call, "error", error.message)
             turn_writes.ran(draft, call, CallResult(record=refused, effects=result.effects.costs))
             await self._committer.commit(live, draft, "result")
+        live.has_begun_call = False
         if config.hooks is not None:
             await self._hooks.told(live, config.hooks, draft.records)
 

@@ -9,10 +9,11 @@ from msgspec import UNSET, structs
 
 from retinue.agents.command import AgentPatch
 from retinue.agents.inbox import Item, Trail, without_context_line
-from retinue.agents.state import AgentState, TokenSnapshot, Turn
+from retinue.agents.state import AgentState, PromptSize, TokenSnapshot, Turn
 from retinue.engine.agent.live_agent import Draft, LiveAgent
 from retinue.engine.calls.tool_call import UNKNOWN_AT_THE_END, CallResult, closing
 from retinue.engine.prompting.prompt_config import PromptConfig
+from retinue.engine.rules.decision import calls_in_doubt
 from retinue.engine.rules.retrying import TryAgain
 from retinue.engine.rules.stopping import stop_text
 from retinue.engine.rules.switching import destinations
@@ -140,6 +141,7 @@ def responded(
     model: str,
     estimated: int,
     duration_ms: int,
+    size: PromptSize,
 ) -> AssistantRecord:
     """The response and the intent of its calls, in one commit, before any of them runs."""
     turn = draft.state.turn
@@ -170,8 +172,9 @@ def responded(
         attempt=0,
         retry_at=None,
         approved=[],
+        calls_epoch=draft.epoch,
     )
-    draft.state = structs.replace(state, turn=turn, tokens=tokens)
+    draft.state = structs.replace(state, turn=turn, tokens=tokens, prompt_size=size)
     if usage is not None:
         draft.emit(Effects(usages=((model, usage),)))
     return record
@@ -219,6 +222,9 @@ def ran(draft: Draft, call: CallPart, result: CallResult) -> None:
         draft.add(record)
     if result.pending is not None:
         suspend(draft, call, result.pending)
+    if draft.state.turn is not None:
+        turn = structs.replace(draft.state.turn, calls_epoch=draft.epoch)
+        draft.state = structs.replace(draft.state, turn=turn)
     draft.emit(effects)
 
 
@@ -252,10 +258,28 @@ def summarised(draft: Draft, summary: SummaryRecord) -> None:
     draft.context_from = summary.keep_from
     turn = draft.state.turn
     if turn is not None and summary.reason == "overflow":
-        turn = structs.replace(turn, overflowed=True)
+        turn = structs.replace(turn, overflowed=True, overflow="")
     draft.state = structs.replace(draft.state, tokens=None, turn=turn)
     if summary.model and summary.usage is not None:
         draft.emit(Effects(usages=((summary.model, summary.usage),)))
+
+
+def compaction_failed(draft: Draft) -> None:
+    """Not tried again before something else has happened."""
+    draft.state = structs.replace(draft.state, compaction_failed_at=draft.next_seq)
+
+
+def overflowed(draft: Draft, error: ModelError) -> None:
+    """The provider refused the context: what follows from that is decided next."""
+    turn = draft.state.turn
+    assert turn is not None
+    turn = structs.replace(turn, overflow=error.message or error.code, attempt=0, retry_at=None)
+    draft.state = structs.replace(draft.state, turn=turn)
+
+
+def measured(draft: Draft, size: PromptSize) -> None:
+    """The request that is due leaves less room than was known."""
+    draft.state = structs.replace(draft.state, prompt_size=size)
 
 
 def answered(
@@ -281,7 +305,7 @@ def failed(
     turn = draft.state.turn
     assert turn is not None
     open_calls = [c for c in live.history.open_calls if not turn.is_suspended(c.id)]
-    in_doubt = open_calls[:1] if live.is_in_doubt else ()
+    in_doubt = open_calls[:1] if calls_in_doubt(turn, live.epoch) else ()
     for call in in_doubt:
         draft.add(closing(call, "unknown", UNKNOWN_AT_THE_END))
     for call in live.history.open_calls:
@@ -390,11 +414,6 @@ def crashed(draft: Draft) -> None:
     draft.state = structs.replace(draft.state, turn=turn)
 
 
-def is_suspect(turn: Turn | None, attempts: int) -> bool:
-    """Whether one more death of the process fails the turn."""
-    return turn is not None and 0 < turn.crashes == attempts - 1
-
-
 def tried(draft: Draft, *, on_trial: bool) -> None:
     """From here on the next death is this turn's, or is not."""
     turn = draft.state.turn
@@ -406,7 +425,15 @@ def noted_unbegun(draft: Draft, are_unbegun: bool) -> None:
     """The open calls are known not to have been begun, or may be from here on."""
     turn = draft.state.turn
     assert turn is not None
-    turn = structs.replace(turn, calls_unbegun=are_unbegun)
+    turn = structs.replace(turn, calls_unbegun=are_unbegun, calls_epoch=draft.epoch)
+    draft.state = structs.replace(draft.state, turn=turn)
+
+
+def call_broken_off(draft: Draft) -> None:
+    """The first open call was begun, and its end was not seen."""
+    turn = draft.state.turn
+    assert turn is not None
+    turn = structs.replace(turn, calls_epoch=0, calls_unbegun=False)
     draft.state = structs.replace(draft.state, turn=turn)
 
 
