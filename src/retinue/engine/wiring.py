@@ -220,6 +220,12 @@ def _completion(world: World, limits: Limits, committer: Committer) -> Completio
     return Completion(committer=committer, reporter=reporter)
 
 
+def _tool_calls(world: World, limits: Limits) -> ToolCalls:
+    return ToolCalls(
+        trees=world.trees, clock=world.clock, limits=limits, environment=world.environment
+    )
+
+
 def make_runner(world: World, limits: Limits, parts: Parts) -> Runner:
     committer = Committer(
         store=world.store,
@@ -248,9 +254,7 @@ def make_runner(world: World, limits: Limits, parts: Parts) -> Runner:
         committer=committer,
         completion=completion,
         setup=setup,
-        tooling=ToolCalls(
-            trees=world.trees, clock=world.clock, limits=limits, environment=world.environment
-        ),
+        tooling=_tool_calls(world, limits),
         approvals=Approvals(AskDesk(world.store, world.clock, limits)),
         feed=parts.feed,
         hooks=hooks,
