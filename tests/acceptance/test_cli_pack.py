@@ -216,7 +216,7 @@ def test_nothing_is_overwritten_unless_forced(project: Path) -> None:
 @pytest.mark.parametrize(
     ("line", "told"),
     [
-        ('packageName = "../up"', "packageName: expected letters"),
+        ('packageName = "../up"', "packageName: expected at most 64 letters"),
         ('version = "new"', "version: expected a version such as 1.2.0"),
     ],
 )
