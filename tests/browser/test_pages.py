@@ -98,7 +98,7 @@ def test_the_system_page_tells_of_mcp_servers_and_refused_calls(
     }
     servers: list[dict[str, object]] = [
         {"name": "papers", "state": "connected", "tools": 3, "problems": []},
-        {"name": "calendar", "state": "lost", "tools": 0, "problems": ["there is no program"]},
+        {"name": "calendar", "state": "lost", "tools": 0, "problems": ["program not found"]},
     ]
     window = visit()
     page = window.page
@@ -116,7 +116,7 @@ def test_the_system_page_tells_of_mcp_servers_and_refused_calls(
     window.list.get_by_role("link", name="System").click()
     listed = page.get_by_role("list", name="All MCP servers").get_by_role("listitem")
     expect(listed).to_contain_text(["papers Connected · 3 tools", "calendar Disconnected"])
-    expect(listed.last).to_contain_text("there is no program")
+    expect(listed.last).to_contain_text("program not found")
     refused = page.get_by_role("list", name="Refused calls").get_by_role("listitem")
     expect(refused).to_contain_text("shell by Curious")
     page.get_by_role("button", name="Show older").click()

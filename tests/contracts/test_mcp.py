@@ -154,8 +154,8 @@ async def test_names_are_made_fit_and_clashes_left_out(tmp_path: Path, plain: Pl
     assert {"mcp_s_a_b", "mcp_s_system_stop", "mcp_s____etc", "mcp_a_b_c"} < set(tools)
     assert not any(is_allowed(Scope(tool_allowlist=()), tool) for tool in tools.values())
     assert "mcp_system_stop" in tools
-    assert [problem for problem in problems if "'a b' is left out" in problem]
-    assert [problem for problem in problems if "there is a tool 'mcp_a_b_c' already" in problem]
+    assert [problem for problem in problems if "'a b' was skipped" in problem]
+    assert [problem for problem in problems if "already has a tool 'mcp_a_b_c'" in problem]
 
 
 async def test_a_tool_with_a_wrong_schema_is_left_out_by_name(tmp_path: Path, plain: Plain) -> None:
@@ -170,7 +170,7 @@ async def test_a_tool_with_a_wrong_schema_is_left_out_by_name(tmp_path: Path, pl
         told = box.problems()
     (problem,) = told
     assert (problem.file, problem.field) == ("retinue.toml", "mcp.s")
-    assert problem.message.startswith("tool 'odd' is left out: its input schema is wrong")
+    assert problem.message.startswith("tool 'odd' was skipped: its input schema is invalid")
 
 
 async def test_arguments_are_checked_here_and_every_wrong_field_is_named(
@@ -212,7 +212,7 @@ async def test_results_of_every_kind_are_mapped(tmp_path: Path, plain: Plain, ct
         assert (await run(tools["mcp_s_structured"], ctx)).output.text == '{"a":1}'
         assert (await run(tools["mcp_s_key"], ctx)).output.text == "key-1"
         odd = (await run(tools["mcp_s_odd"], ctx)).output
-        assert "not base64" in odd.text
+        assert "invalid base64" in odd.text
         assert await ctx.files.read(odd.files[0].path) == b"\x00\x01"
         # The SDK drops a message with a lone surrogate; the time limit is what ends the call.
         assert (await run(tools["mcp_s_surrogate"], ctx, timeout_seconds=1)).status == "error"
@@ -264,7 +264,7 @@ async def test_a_server_that_dies_is_started_again_and_the_call_says_so(
         tools = await box.tools()
         done = await run(tools["mcp_s_die"], ctx)
         assert done.status == "error"
-        assert "not known whether the call took effect" in done.output.text
+        assert "unknown whether the call took effect" in done.output.text
         assert (await run(tools["mcp_s_echo"], ctx)).output.text == "echo {}"
         assert list(box.problems()) == []
 
@@ -328,7 +328,7 @@ async def test_servers_that_are_down_or_slow_are_named_and_delay_no_other(
     assert states["gone"] == states["closed"] == ("lost", 0)
     assert states["mute"] == ("connecting", 0)
     assert states["off"] == ("off", 0)
-    assert "mcp.gone: there is no program 'no-such-program'" in told
+    assert "mcp.gone: program 'no-such-program' not found" in told
     assert "mcp.broken: " in told
     assert "this server does not start: ***" in told
     assert "mcp.closed: " in told

@@ -1,1 +1,1 @@
-"""Tools: the port and what tool authors import. Adapters have their own paths."""
+"""Tools: the port, what tool authors import, the built-in tools and MCP."""

@@ -1,4 +1,4 @@
-"""Which network addresses are the public internet's."""
+"""Decides which network addresses are on the public internet."""
 
 from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_address
 
@@ -47,10 +47,10 @@ _NAT64 = IPv6Network("64:ff9b::/96")
 
 
 def not_public(text: str) -> str | None:
-    """Say what kind of address it is if it is not the public internet's, and None if it is.
+    """Return the kind of an address that is not public; None for a public one.
 
-    Own tables, since what Python calls private or global changed between its patch releases. IPv6
-    is the other way round: one block is public, all else is not.
+    The tables are our own, because Python's idea of private addresses changed between patch
+    releases. For IPv6, one block is public and everything else is not.
     """
     if "%" in text:
         return "link-local"

@@ -1,4 +1,4 @@
-"""Tools that `define_tool` made in files of definitions, prompts and hooks."""
+"""Tools from `define_tool` calls in files of definitions, prompts and hooks."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -14,7 +14,7 @@ from retinue.tools.tool_definition import DefinedTool
 
 
 class DeclaredToolbox:
-    """Implements `Toolbox` over what a catalog collected."""
+    """Implements `Toolbox` for the tools that a catalog collected."""
 
     def __init__(self, catalog: Catalog) -> None:
         self._catalog = catalog
@@ -44,8 +44,8 @@ class DeclaredToolbox:
                     made = one.tool.as_tool(source=source_of(key))
                     tools[key] = replace(made, file=one.file, line=one.line)
                 except DefinitionError as error:
-                    told = LoadProblem(
+                    problem = LoadProblem(
                         file=one.file, field=error.field, line=one.line, message=error.reason
                     )
-                    problems.append(told)
+                    problems.append(problem)
         self._tools, self._problems = tools, problems

@@ -1,4 +1,4 @@
-"""What a docstring says about a function and about each of its parameters."""
+"""Parses docstrings into a description and parameter descriptions."""
 
 import inspect
 import re
@@ -17,14 +17,14 @@ _UNDERLINE = re.compile(r"-{3,}\s*")
 
 @dataclass(frozen=True, slots=True)
 class Docstring:
-    """The text for the tool, and one for each parameter that is described."""
+    """The tool's description, and the descriptions of its parameters."""
 
     description: str
     parameters: Mapping[str, str]
 
 
 def docstring_of(function: Callable[..., Any]) -> Docstring:
-    """Read Google, NumPy and Sphinx style; anything else is description."""
+    """Parse Google, NumPy and Sphinx style; all other text is the description."""
     lines = (inspect.getdoc(function) or "").splitlines()
     kept: list[str] = []
     found: dict[str, str] = {}
@@ -79,7 +79,7 @@ def _numpy(lines: list[str], position: int) -> Iterator[tuple[int, str, str]]:
 
 
 def _indented(lines: list[str], position: int, above: int) -> tuple[int, list[str]]:
-    """Take the lines that belong to an entry, because they stand further in than it."""
+    """Collect the lines of an entry: those indented deeper than it."""
     text: list[str] = []
     while position < len(lines) and lines[position].strip() and _indent(lines[position]) > above:
         text.append(lines[position])

@@ -1,4 +1,4 @@
-"""One call of a tool, from raw arguments to a result that a model can read."""
+"""Runs one tool call, from raw arguments to a result for the model."""
 
 import asyncio
 import hashlib
@@ -24,12 +24,12 @@ logger = logging.getLogger(__name__)
 T = TypeVar("T")
 
 _GRACE_SECONDS = 1.0
-"""How long a tool that was told to stop may take to clean up."""
+"""How long a stopped tool may take to clean up."""
 
 _HEAD_SHARE = 0.6
 
 Redact = Callable[[str], str]
-"""Takes out of a text what nobody is to see."""
+"""Removes secrets from a text."""
 
 _MAGIC = (
     (b"\x89PNG\r\n\x1a\n", ".png"),
@@ -44,22 +44,22 @@ _abandoned: set[asyncio.Task[Any]] = set()
 
 
 class Finished(Struct, frozen=True, kw_only=True):
-    """How a call ended; failures are results, too."""
+    """The outcome of a call; failures are results too."""
 
     output: ToolOutput
     status: ToolStatus = "ok"
-    cut: int = 0  # characters that were left out
-    pending: Pending | None = None  # it has not ended yet: the result comes as a message
+    cut: int = 0  # number of omitted characters
+    pending: Pending | None = None  # not finished: the result arrives as a message
 
 
 class Unfinished(Struct, frozen=True):
-    """It gave nothing: it took too long, or cancelled itself."""
+    """There is no result: the call took too long or cancelled itself."""
 
     reason: str
 
 
 class Raised(Struct, frozen=True):
-    """What somebody else's code raised, as a value."""
+    """An exception of foreign code, as a value."""
 
     error: BaseException
 
@@ -73,10 +73,10 @@ async def run_tool(
     output_limit: int,
     redact: Redact | None = None,
 ) -> Finished:
-    """Validate, run and tidy; the tool's own limits, where it has some, take the place of these.
+    """Validate the arguments, run the tool and clean its output; the tool's own limits win.
 
-    Only a cancellation of the caller is raised; it is passed on to the tool first. What is said or
-    logged of it goes through `redact`, before it is cut.
+    Only the caller's cancellation is raised, after the tool was cancelled. Output and log lines
+    pass through `redact` before they are cut.
     """
     seconds = tool.timeout_seconds or timeout_seconds
     ended = await within(partial(_contained, tool, ctx, arguments), seconds, tool.name)
@@ -95,15 +95,15 @@ async def run_check(
     timeout_seconds: float,
     redact: Redact | None = None,
 ) -> Verified | None:
-    """Ask whether a lost call happened; None when there is no answer, which is not a no."""
+    """Check whether a call with a lost outcome happened; None if that stays unknown."""
     if tool.check is None:
         return None
     seconds = tool.timeout_seconds or timeout_seconds
     verified = await within(partial(_checked, tool, ctx, arguments), seconds, tool.name)
     if isinstance(verified, Raised):
-        told = describe(verified.error)
-        told = told if redact is None else redact(told)
-        logger.warning("tool check failed", extra={"tool": tool.name, "error": told})
+        reason = describe(verified.error)
+        reason = reason if redact is None else redact(reason)
+        logger.warning("tool check failed", extra={"tool": tool.name, "error": reason})
     if not isinstance(verified, Verified):
         return None
     if verified.output is None:
@@ -114,11 +114,11 @@ async def run_check(
 
 
 async def within(work: Callable[[], Awaitable[T]], seconds: float, name: str) -> T | Unfinished:
-    """Give it a task of its own, which may outlive its time, and wait no longer than that."""
+    """Run the work in its own task and wait at most so many seconds; the task may outlive that."""
     loop = asyncio.get_running_loop()
     ended: asyncio.Future[None] = loop.create_future()
-    task = loop.create_task(_telling(ended, work), name=f"tool {name}")
-    timer = loop.call_later(seconds, _tell, ended)
+    task = loop.create_task(_signalling(ended, work), name=f"tool {name}")
+    timer = loop.call_later(seconds, _signal, ended)
     try:
         await ended
     except asyncio.CancelledError:
@@ -130,32 +130,32 @@ async def within(work: Callable[[], Awaitable[T]], seconds: float, name: str) ->
         has_ended = await _stop(task)
         return Unfinished(
             f"{name} took longer than its limit of {seconds:g} seconds and was stopped."
-            + ("" if has_ended else " It did not end when told to and may still be running.")
+            + ("" if has_ended else " It did not stop and may still be running.")
         )
     if task.cancelled():
-        return Unfinished(f"{name} cancelled itself and gave no result.")
+        return Unfinished(f"{name} cancelled itself and returned no result.")
     return task.result()
 
 
-async def _telling(ended: "asyncio.Future[None]", work: Callable[[], Awaitable[T]]) -> T:
+async def _signalling(ended: "asyncio.Future[None]", work: Callable[[], Awaitable[T]]) -> T:
     try:
         return await work()
     finally:
-        _tell(ended)
+        _signal(ended)
 
 
-def _tell(ended: "asyncio.Future[None]") -> None:
+def _signal(ended: "asyncio.Future[None]") -> None:
     if not ended.done():
         ended.set_result(None)
 
 
 async def _contained(tool: Tool, ctx: ToolContext, arguments: Mapping[str, Any]) -> object:
-    """Let nothing but a cancellation leave the task: a SystemExit would end the event loop."""
+    """Catch everything but a cancellation: a SystemExit would end the event loop."""
     try:
         return await tool.invoke(ctx, tool.validate(arguments))
     except asyncio.CancelledError:
         raise
-    except BaseException as error:  # noqa: BLE001  (whatever a tool raises is its result)
+    except BaseException as error:  # noqa: BLE001  (every exception of a tool is its result)
         return Raised(error)
 
 
@@ -170,7 +170,7 @@ async def _checked(tool: Tool, ctx: ToolContext, arguments: Mapping[str, Any]) -
 
 
 async def _stop(task: "asyncio.Task[Any]") -> bool:
-    """Cancel it and wait a little; one that goes on is left behind, and False returned."""
+    """Cancel the task and wait briefly; return False if it keeps running."""
     _abandoned.add(task)
     task.add_done_callback(_abandoned.discard)
     task.cancel()
@@ -197,7 +197,9 @@ def _outcome(tool: Tool, value: object, redact: Redact | None = None) -> Finishe
         case Pending():
             return Finished(output=ToolOutput(text=""), status="pending", pending=value)
         case _:
-            return _failed(f"{tool.name} gave a {type(value).__name__}, which is not an output.")
+            return _failed(
+                f"{tool.name} returned a {type(value).__name__}, which is not a ToolOutput."
+            )
 
 
 def _failed(text: str, *, status: ToolStatus = "error") -> Finished:
@@ -205,7 +207,7 @@ def _failed(text: str, *, status: ToolStatus = "error") -> Finished:
 
 
 def describe(error: BaseException) -> str:
-    """Say what was raised, also when its own text cannot be had."""
+    """Describe an exception, even if its own text cannot be read."""
     try:
         text = str(error).strip()
     except Exception:  # noqa: BLE001  (a tool's exception may do anything)
@@ -215,7 +217,7 @@ def describe(error: BaseException) -> str:
 
 
 def _place(error: BaseException) -> str:
-    """Name the tool author's line, which is what they need; never the values around it."""
+    """Return the file and line of the tool's code, never the values around it."""
     try:
         frames = traceback.extract_tb(error.__traceback__, limit=-1)
     except Exception:  # noqa: BLE001
@@ -242,26 +244,26 @@ def _tidy(finished: Finished, limit: int, redact: Redact | None = None) -> Finis
 
 
 def cut_text(text: str, limit: int) -> tuple[str, int]:
-    """Keep the head and the tail of a text over the limit, and say what is missing between."""
+    """Keep the head and tail of a text over the limit, with a note about the omitted part."""
     cut = len(text) - limit
     if cut <= 0:
         return text, 0
     head = round(limit * _HEAD_SHARE)
     tail = limit - head
-    notice = f"\n\n[{cut} of {len(text)} characters were left out here]\n\n"
+    notice = f"\n\n[{cut} of {len(text)} characters omitted]\n\n"
     return text[:head] + notice + (text[-tail:] if tail else ""), cut
 
 
 @dataclass(frozen=True, slots=True)
 class Attachment:
-    """A file that a tool made; it is put into the agent's tree."""
+    """A file created by a tool; it is saved to the agent's file tree."""
 
     name: str
     data: bytes
 
 
 async def output_of(ctx: ToolContext, value: Any, *, tool_name: str) -> ToolOutput:
-    """Turn text, JSON, bytes, attachments or a list of these into a `ToolOutput`."""
+    """Convert text, JSON, bytes, attachments or a list of these to a `ToolOutput`."""
     match value:
         case ToolOutput():
             return value
@@ -278,12 +280,12 @@ async def output_of(ctx: ToolContext, value: Any, *, tool_name: str) -> ToolOutp
 
 
 def as_json(value: Any) -> str:
-    """Write dataclasses, structs, models, dates, enums and plain values as JSON."""
+    """Encode dataclasses, structs, models, dates, enums and plain values as JSON."""
     return msgspec.json.encode(as_plain(value)).decode()
 
 
 def as_plain(value: Any) -> Any:
-    """The same as values that JSON has."""
+    """Convert a value to plain JSON types."""
     return clean_json(msgspec.to_builtins(value, str_keys=True, enc_hook=_plain))
 
 
@@ -322,8 +324,8 @@ async def _with_files(ctx: ToolContext, values: Sequence[Any], tool_name: str) -
 
 
 async def store_file(ctx: ToolContext, name: str, data: bytes) -> FileReference:
-    """Put it among the attachments, where the same call always finds the same place."""
-    # Providers number the calls of each response anew, so the call's own id would not do.
+    """Save a file as an attachment; the same call always uses the same path."""
+    # Call ids are not unique: some providers restart them with each response.
     call = hashlib.sha256(ctx.idempotency_key.encode()).hexdigest()[:12]
     plain = PurePosixPath(clean_text(name).replace("\\", "/")).name[-100:] or "file"
     return await ctx.files.write(f"/attachments/{call}-{plain}", data)

@@ -1,4 +1,4 @@
-"""The `tool` decorator: a plain function becomes something that a model can call."""
+"""The `tool` decorator, which turns a function into a tool."""
 
 import functools
 import inspect
@@ -22,13 +22,13 @@ R = TypeVar("R")
 F = TypeVar("F", bound=Callable[..., Any])
 
 RESERVED_PREFIX = "system_"
-"""Tools of the engine itself, which pass every allowlist."""
+"""The prefix of the engine's own tools, which every allowlist permits."""
 
 Complaint = Callable[[str], DefinitionError]
-"""Makes the error that names the function's file and line."""
+"""Creates an error that names the function's file and line."""
 
 Validate = Callable[[Mapping[str, Any]], Mapping[str, Any]]
-"""Gives what a function is called with; raises `ArgumentsError`."""
+"""Returns the arguments of the function call; raises `ArgumentsError`."""
 
 _OURS = "retinue."
 _CONTEXTS = ("ToolContext", "OperationContext")
@@ -37,16 +37,16 @@ _EFFECTS: tuple[str, ...] = get_args(Effect)
 
 
 def name_problem(name: str) -> str | None:
-    """Say why a tool cannot have this name, if so."""
+    """Return why a tool cannot have this name, or None."""
     if _NAME.fullmatch(name) is None:
-        return f"{name!r} is not a tool's name: 1 to 64 of the letters A-Z a-z 0-9 _ . - are"
+        return f"{name!r} is not a valid tool name: use 1 to 64 of A-Z a-z 0-9 _ . -"
     if name.startswith(RESERVED_PREFIX):
-        return f"{name!r} is reserved: names that start with {RESERVED_PREFIX!r} are the engine's"
+        return f"{name!r} is reserved: choose a name that does not start with {RESERVED_PREFIX!r}"
     return None
 
 
 def located(reason: str, function: Callable[..., Any], *, field: str) -> DefinitionError:
-    """The error with the place where the function is written."""
+    """Create an error with the function's file and line."""
     code = getattr(function, "__code__", None)
     return DefinitionError(
         reason,
@@ -58,7 +58,7 @@ def located(reason: str, function: Callable[..., Any], *, field: str) -> Definit
 
 @dataclass(frozen=True, slots=True)
 class Signature:
-    """How a function is called: with a context or without, in the loop or in a thread."""
+    """How a function is called: with or without a context, in the loop or in a thread."""
 
     parameters: Sequence[inspect.Parameter]
     takes_context: bool
@@ -71,7 +71,7 @@ class Signature:
         rest = parameters[1:] if takes_context else parameters
         for parameter in rest:
             if parameter.kind not in (parameter.POSITIONAL_OR_KEYWORD, parameter.KEYWORD_ONLY):
-                raise complaint(f"parameter {str(parameter)!r} has no name that a model could use")
+                raise complaint(f"parameter {str(parameter)!r} cannot be passed by name")
             if _is_context(parameter):
                 raise complaint("the context must be the first parameter")
         return cls(rest, takes_context, inspect.iscoroutinefunction(function))
@@ -83,10 +83,10 @@ class Signature:
         descriptions: Mapping[str, str],
         complaint: Complaint,
     ) -> "tuple[Mapping[str, Any], Validate]":
-        """Describe the parameters to a model, and give the check of what it gives.
+        """Return the parameters' JSON schema and the validation of arguments.
 
-        Raises the complaint where that cannot be done. Of our own functions it can, so that their
-        descriptions are made when somebody needs them.
+        Raises the complaint if there is no schema. Those of built-in functions are built on
+        first use.
         """
         from retinue.tools.schema import (  # noqa: PLC0415  (pydantic is slow to import)
             LateSchema,
@@ -107,7 +107,7 @@ class Signature:
     ) -> Any:
         call = functools.partial(function, *([ctx] if self.takes_context else []), **arguments)
         value: Any = await call() if self.is_async else await in_thread(call, name="tool")
-        # A function without `async` may give an awaitable all the same, such as a wrapped one.
+        # A function without `async`, such as a wrapper, may still return an awaitable.
         return await value if inspect.isawaitable(value) else value
 
 
@@ -118,7 +118,7 @@ def _is_context(parameter: inspect.Parameter) -> bool:
 
 
 class Options(Protocol):
-    """What tools and operations both say of themselves."""
+    """Options that tools and operations share."""
 
     @property
     def effect(self) -> str: ...
@@ -134,15 +134,15 @@ class Options(Protocol):
 
 
 def option_problem(options: Options, effects: Sequence[str]) -> str | None:
-    """Say what is wrong with the options of a tool or an operation, if anything."""
+    """Return what is wrong with the options of a tool or an operation, or None."""
     if options.effect not in effects:
-        return f"effect {options.effect!r} is unknown: {', '.join(effects)} are known"
+        return f"unknown effect {options.effect!r}: use one of {', '.join(effects)}"
     if isinstance(options.capabilities, str):
-        return "capabilities are a list of names, not one text"
+        return "capabilities must be a list of names, not a string"
     if options.timeout_seconds is not None and options.timeout_seconds <= 0:
-        return "timeout_seconds must be above 0"
+        return "timeout_seconds must be greater than 0"
     if options.output_limit is not None and options.output_limit <= 0:
-        return "output_limit must be above 0"
+        return "output_limit must be greater than 0"
     return None
 
 
@@ -157,7 +157,7 @@ class _Options:
 
 
 class FunctionTool(Generic[P, R]):
-    """A function with what a model and the engine must know of it; can still be called itself."""
+    """A function with its tool options; it can still be called directly."""
 
     def __init__(self, function: Callable[P, R], options: _Options) -> None:
         functools.update_wrapper(self, function)
@@ -173,16 +173,16 @@ class FunctionTool(Generic[P, R]):
         return self.function(*args, **kwargs)
 
     def check(self, function: F) -> F:
-        """Decorate what finds out whether a lost call happened.
+        """Decorate the function that checks whether a call with a lost outcome happened.
 
-        It takes the tool's parameters, or some of them, and gives a `Verified` or a bool; when it
-        raises, nobody knows.
+        It takes some or all of the tool's parameters and returns a `Verified` or a bool. If it
+        raises, the outcome stays unknown.
         """
         self._check = function
         return function
 
     def as_tool(self, *, source: str = "project") -> Tool:
-        """Build the schema; raises `DefinitionError` with file and line when there is none."""
+        """Build the tool; raises `DefinitionError` with file and line if it has no schema."""
         options = self._options
         signature = Signature.of(self.function, self._complaint)
         text = docstring_of(self.function)
@@ -227,7 +227,9 @@ class FunctionTool(Generic[P, R]):
         names = {parameter.name for parameter in wanted.parameters}
         foreign = sorted(names - {parameter.name for parameter in signature.parameters})
         if foreign:
-            raise self._complaint(f"its check takes {', '.join(foreign)}, which the tool does not")
+            raise self._complaint(
+                f"its check has parameters that the tool does not: {', '.join(foreign)}"
+            )
 
         async def check(ctx: ToolContext, arguments: Mapping[str, Any]) -> Verified:
             given = {name: v for name, v in validate(arguments).items() if name in names}
@@ -238,7 +240,7 @@ class FunctionTool(Generic[P, R]):
                 case bool():
                     return Verified(happened=value)
                 case _:
-                    raise TypeError(f"the check of {self.name!r} gave neither Verified nor a bool")
+                    raise TypeError(f"the check of {self.name!r} must return a Verified or a bool")
 
         return check
 
@@ -251,7 +253,7 @@ class FunctionTool(Generic[P, R]):
 
 
 class FunctionToolbox:
-    """Implements `Toolbox` for functions that come with Retinue: their tools are built once."""
+    """Implements `Toolbox` for built-in functions, whose tools are built once."""
 
     def __init__(self, functions: Iterable[FunctionTool[..., Any]]) -> None:
         self._tools: Mapping[str, Tool] = {
@@ -268,7 +270,7 @@ class FunctionToolbox:
 def variables_of(
     declared: "Sequence[str | Variable | Mapping[str, Any]]", complaint: Complaint
 ) -> "tuple[Variable, ...]":
-    """What a function says that it needs; raises the complaint where that cannot be read."""
+    """Read the declared variables of a function; raises the complaint if one is invalid."""
     if not declared:
         return ()
     from retinue.definitions.variable_declarations import (  # noqa: PLC0415  (pydantic is slow to import)
@@ -298,7 +300,7 @@ def tool(
 ) -> Callable[[Callable[P, R]], FunctionTool[P, R]]: ...
 
 
-def tool(  # noqa: PLR0913  what a tool may say of itself, all by name
+def tool(  # noqa: PLR0913  (keyword options)
     function: Callable[..., Any] | None = None,
     /,
     *,
@@ -310,7 +312,7 @@ def tool(  # noqa: PLR0913  what a tool may say of itself, all by name
     variables: "Sequence[str | Variable | Mapping[str, Any]]" = (),
     check: Callable[..., Any] | None = None,
 ) -> Any:
-    """Make a tool of a function: its schema comes from the types, its texts from the docstring."""
+    """Turn a function into a tool; types give its schema, the docstring its descriptions."""
 
     def decorate(function: Callable[..., Any]) -> FunctionTool[..., Any]:
         options = _Options(

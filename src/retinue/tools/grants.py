@@ -1,4 +1,4 @@
-"""What a tool asks before it does something that needs a grant."""
+"""Checks grants of tools, and turns granted paths into sandbox binds."""
 
 import os
 from collections.abc import Sequence
@@ -13,18 +13,18 @@ from retinue.tools.sandbox import Bind
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Granted:
-    """What grants of paths let a command see."""
+    """The paths that grants make visible to a command."""
 
     binds: Sequence[Bind]
     hidden: Sequence[str]
-    missing: Sequence[str]  # granted, but not there, or no longer the place that was granted
+    missing: Sequence[str]  # granted, but missing or replaced by a symbolic link
 
 
 def granted(grants: Sequence[str], private: Path) -> Granted:
-    """Turn grants of paths into binds; nothing ever shows what is `private`.
+    """Turn grants of paths into binds, never including `private`.
 
-    A path that has become a symbolic link since it was granted is not followed. One that lies in
-    another granted place is not bound by itself: whoever may write there could exchange it.
+    A path that became a symbolic link after it was granted is not followed. A path inside another
+    granted one is not bound separately, because a command with write access could replace it.
     """
     secret = Path(os.path.realpath(private))
     asked = [one for one in permissions_of(grants) if one.kind in ("read", "write")]
@@ -49,11 +49,11 @@ def _is_in_another(permission: Permission, asked: Sequence[Permission]) -> bool:
 
 
 def require(ctx: ToolContext, grant: str, to_do: str) -> None:
-    """Raise `RefusedError` with the way to get the grant, if the agent does not hold it."""
+    """Raise a `RefusedError` that says how to get the grant, unless the agent has it."""
     if grant not in ctx.grants:
         raise RefusedError(
-            f"This agent may not {to_do}: it does not hold the grant {grant}. Its owner can give "
-            f"it: ask with request_permission (permission {grant!r} and your reason) where you "
-            "have that tool, and otherwise tell the owner.",
+            f"This agent may not {to_do}: it does not have the grant {grant}. Ask its owner with "
+            f"request_permission (permission {grant!r} and your reason) if you have that tool; "
+            "otherwise tell the owner in your answer.",
             details={"grant": grant},
         )

@@ -1,8 +1,8 @@
-"""The HTTP client for addresses that a model, a page or a stranger chose.
+"""The HTTP client for URLs from untrusted sources, such as a model or a web page.
 
-It speaks to the public internet only: the name is resolved here, every address that it has is
-checked, and the connection goes to a checked one, so that no second answer of a name server counts.
-Each redirect is a new request under the same rules.
+It connects to the public internet only. Names are resolved here, all their addresses are checked,
+and the connection goes to a checked address, so that DNS rebinding has no effect. Each redirect is
+checked in the same way.
 """
 
 import asyncio
@@ -28,25 +28,25 @@ _SECRET_HEADERS = frozenset({"authorization", "cookie", "proxy-authorization"})
 
 
 Resolve = Callable[[str, int], Awaitable[Sequence[str]]]
-"""All addresses of a host."""
+"""Returns all addresses of a host."""
 
 
 async def system_resolve(host: str, port: int) -> Sequence[str]:
-    """Ask the machine, which also knows odd spellings such as 0x7f.1."""
+    """Resolve with the system's resolver, which also accepts spellings such as 0x7f.1."""
     loop = asyncio.get_running_loop()
     found = await loop.getaddrinfo(host, port, type=socket.SOCK_STREAM)
     return list(dict.fromkeys(str(entry[4][0]) for entry in found))
 
 
 class FetchError(RetinueError):
-    """The other side could not be reached, or did not answer as HTTP does."""
+    """The server could not be reached, or its response was not valid HTTP."""
 
     code = "fetch_failed"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Fetched:
-    """An answer, whatever its status."""
+    """A response of any status."""
 
     url: str  # after redirects
     status: int
@@ -74,7 +74,7 @@ class GuardedClient:
         headers: Mapping[str, str] | None = None,
         content: bytes | None = None,
     ) -> Fetched:
-        """Raises `UsageError` for a bad address, `RefusedError` for a guarded one, `FetchError`."""
+        """Raises `UsageError` (invalid URL), `RefusedError` (private address) or `FetchError`."""
         import httpx2  # noqa: PLC0415  (slow to import)
 
         try:
@@ -83,10 +83,10 @@ class GuardedClient:
         except TimeoutError:
             raise FetchError(f"{url} took longer than {self.timeout_seconds:g} seconds.") from None
         except httpx2.InvalidURL as error:
-            raise UsageError(f"{url!r} is not an address: {error}") from error
+            raise UsageError(f"{url!r} is not a valid URL: {error}") from error
         except (httpx2.HTTPError, OSError, ValueError) as error:
             reason = str(error) or type(error).__name__
-            raise FetchError(f"{url} could not be fetched: {reason}") from error
+            raise FetchError(f"cannot fetch {url}: {reason}") from error
 
     async def _follow(
         self, url: str, method: str, headers: dict[str, str], content: bytes | None
@@ -147,13 +147,13 @@ class GuardedClient:
         try:
             addresses = await self.resolve(host, port)
         except (socket.gaierror, UnicodeError) as error:
-            raise FetchError(f"{host!r} is not known: {error}") from error
+            raise FetchError(f"cannot resolve {host!r}: {error}") from error
         if not self._is_allowed(host, port):
             for address in addresses:
                 kind = not_public(address)
                 if kind is not None:
                     raise RefusedError(
-                        f"{host!r} is at {address}, which is not on the public internet ({kind}). "
+                        f"{host!r} ({address}) is not on the public internet ({kind}). "
                         "An operator can allow the host in the settings."
                     )
         return addresses
@@ -170,7 +170,7 @@ class GuardedClient:
         if encoding in ("gzip", "x-gzip"):
             chunks = _unzipped(chunks, self.max_bytes)
         elif encoding not in ("", "identity"):
-            raise FetchError(f"{url} is encoded as {encoding!r}, which was not asked for.")
+            raise FetchError(f"{url} uses the unsupported encoding {encoding!r}.")
         body = bytearray()
         async for chunk in chunks:
             body += chunk
@@ -187,18 +187,18 @@ class GuardedClient:
 
 @cache
 def _trusted() -> ssl.SSLContext:
-    """Read the certificates once: it takes longer than most requests."""
+    """Load the certificates once, since it takes longer than most requests."""
     import httpx2  # noqa: PLC0415
 
     return httpx2.create_ssl_context(trust_env=False)
 
 
 def _target(url: "httpx2.URL") -> tuple[str, int]:
-    """Check what can be checked before the name is resolved."""
+    """Check the URL before its name is resolved."""
     if url.scheme not in ("http", "https"):
-        raise RefusedError(f"{str(url)!r} is neither an http nor an https address.")
+        raise RefusedError(f"{str(url)!r} is not an http or https URL.")
     if url.userinfo:
-        raise RefusedError("An address with a user name or a password in it is not fetched.")
+        raise RefusedError("URLs with a user name or password are not allowed.")
     host = url.raw_host.decode().rstrip(".")
     if not host:
         raise UsageError(f"{str(url)!r} has no host.")
@@ -211,7 +211,7 @@ def _matches(pattern: str, text: str) -> bool:
 
 
 async def _unzipped(chunks: AsyncIterator[bytes], limit: int) -> AsyncIterator[bytes]:
-    """Unpack in pieces of a bounded size: a small body can hold gigabytes."""
+    """Decompress in chunks of limited size: a small body can expand to gigabytes."""
     unpacker = zlib.decompressobj(wbits=31)
     given = 0
     async for chunk in chunks:
@@ -220,9 +220,7 @@ async def _unzipped(chunks: AsyncIterator[bytes], limit: int) -> AsyncIterator[b
             try:
                 piece = unpacker.decompress(rest, 65_536)
             except zlib.error as error:
-                raise FetchError(
-                    f"The answer is not the gzip that it claims to be: {error}"
-                ) from error
+                raise FetchError(f"The response is not valid gzip: {error}") from error
             rest = unpacker.unconsumed_tail
             given += len(piece)
             yield piece

@@ -1,4 +1,4 @@
-"""Readable text from HTML."""
+"""Converts HTML to readable text."""
 
 import re
 from html import unescape
@@ -19,8 +19,8 @@ _TITLE = re.compile(r"<title\b[^>]*>([^<]*)", re.IGNORECASE)
 
 
 def html_text(html: str, base: str = "") -> str:
-    """Give headings, paragraphs, lists, table rows and links of a page as light Markdown."""
-    # Searching for the end of a tag that has none takes quadratic time: nothing open is left.
+    """Convert headings, paragraphs, lists, table rows and links to simple Markdown."""
+    # Unclosed tags are removed first: searching for their end takes quadratic time.
     page = _closed(_CODE.sub(" ", _closed(_NOISE.sub(" ", html))))
     reader = _Reader(base)
     reader.feed(page)
@@ -51,7 +51,7 @@ class _Reader(HTMLParser):
         if tag in _SKIPPED:
             self._skipping += 1
         if tag == "body":
-            self._skipping = 0  # a head that nobody closed
+            self._skipping = 0  # an unclosed <head>
         if self._skipping:
             return
         if tag in _BLOCKS:

@@ -1,4 +1,4 @@
-"""Arguments checked against a JSON schema that somebody else wrote."""
+"""Validates arguments against an external JSON schema."""
 
 import importlib
 import itertools
@@ -15,18 +15,18 @@ Validate = Callable[[Mapping[str, Any]], Mapping[str, Any]]
 
 
 def validator(tool_name: str, schema: Mapping[str, Any]) -> Validate:
-    """Give the check of arguments; raises `UsageError` when the schema itself is wrong."""
+    """Return a validator of arguments; raises `UsageError` if the schema is invalid."""
     if schema.get("type") != "object":
-        raise UsageError("its input schema is not that of an object")
+        raise UsageError("its input schema must be of type object")
     problem = schema_problem(schema)
     if problem is not None:
-        raise UsageError(f"its input schema is wrong: {problem}")
-    # Loaded on first use, for the sake of start-up; their types are unknown in any case.
+        raise UsageError(f"its input schema is invalid: {problem}")
+    # Imported on first use, to keep start-up fast; these modules are untyped anyway.
     library: Any = importlib.import_module("jsonschema.validators")
     referencing: Any = importlib.import_module("referencing")
     kind = library.validator_for(schema, default=library.Draft202012Validator)
-    # A pattern of a stranger can take for ever to match. The registry is empty, so that no
-    # reference in the schema makes this process fetch an address.
+    # An untrusted pattern can take forever to match. The registry is empty, so that references
+    # in the schema are not fetched.
     without_patterns = library.extend(kind, {"pattern": _nothing})
     checker = without_patterns(schema, registry=referencing.Registry())
 
@@ -34,12 +34,12 @@ def validator(tool_name: str, schema: Mapping[str, Any]) -> Validate:
         try:
             errors = checker.iter_errors(dict(arguments))
             wrong = [_complaint(error) for error in itertools.islice(errors, _MOST_COMPLAINTS)]
-        except Exception as error:  # the library raises what a strange schema makes it
+        except Exception as error:  # the library may raise anything for an unusual schema
             reason = f"The arguments of {tool_name!r} cannot be checked: {error}"
             raise UsageError(reason) from error
         if wrong:
             raise ArgumentsError(
-                f"The arguments of {tool_name!r} do not fit: "
+                f"Invalid arguments for {tool_name!r}: "
                 + "; ".join(f"{field!r}: {reason}" for field, reason in wrong),
                 details={"fields": dict(wrong)},
             )

@@ -1,4 +1,4 @@
-"""Tools of packages: `tools/*.py` in each, for the definitions of that package only."""
+"""Tools of packages (`tools/*.py`), available only to definitions of the same package."""
 
 import asyncio
 from collections.abc import Mapping, Sequence
@@ -13,7 +13,7 @@ from retinue.tools.project_tools import ProjectToolbox
 
 
 class PackageToolbox:
-    """Implements `Toolbox`; a tool is listed as `package/name`, which no model can call."""
+    """Implements `Toolbox`; tools are listed as `package/name`, which no model can call."""
 
     def __init__(self, shelf: PackageCatalog) -> None:
         self._shelf = shelf
@@ -41,7 +41,7 @@ class PackageToolbox:
 
 
 def visible_tools(home: Home | None, tools: Mapping[str, Tool]) -> Mapping[str, Tool]:
-    """The tools that a definition could name: inside a package, never those of the project."""
+    """Return the tools that a definition can use: in a package, not those of the project."""
     if home is None:
         if not any(map(is_private, tools)):
             return tools
@@ -58,13 +58,13 @@ def visible_tools(home: Home | None, tools: Mapping[str, Tool]) -> Mapping[str, 
 
 
 def source_of(key: str) -> str:
-    """What a tool under this key says about where it comes from."""
+    """Return the `source` of the tool with this key."""
     package, _, _ = key.rpartition(SEPARATOR)
     return f"package:{package}" if package else "project"
 
 
 def is_shared(tool: Tool) -> bool:
-    """Whether a tool is there for every package."""
+    """Whether a tool is available to every package."""
     return tool.source == "builtin" or (tool.source.startswith("plugin:") and not tool.file)
 
 

@@ -1,4 +1,4 @@
-"""The tool port: what a tool is, what it promises about its effect, and what it is given."""
+"""The tool port: tools, their effects, their context and their results."""
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -17,18 +17,18 @@ if TYPE_CHECKING:
     from retinue.definitions.prompt import Variable  # its package is slow to import
 
 Effect = Literal["pure", "keyed", "verifiable", "once"]
-"""What may be done with a call whose outcome a crash swallowed.
+"""What to do about a call whose outcome was lost in a crash.
 
 `pure`: run it again. `keyed`: run it again with the same idempotency key. `verifiable`: ask its
-`check` whether it happened. `once`: never again; the model is told that nobody knows.
+`check` whether it happened. `once`: do not repeat it; the model learns that the outcome is unknown.
 """
 
 
 class AgentFiles(Protocol):
-    """An agent's own file tree. Paths are inside it; one that leaves it is a `UsageError`."""
+    """An agent's own file tree. A path that leaves the tree is a `UsageError`."""
 
     async def read(self, path: str) -> bytes:
-        """Read a file whole; one that is too large to hold is a `UsageError`."""
+        """Read a whole file; one that is too large for memory is a `UsageError`."""
         ...
 
     async def write(self, path: str, data: bytes) -> FileReference: ...
@@ -44,19 +44,19 @@ class AgentFiles(Protocol):
     async def stat(self, path: str) -> FileReference: ...
 
     def real_path(self, path: str) -> PurePosixPath:
-        """Where the file is on this machine, checked to be inside the tree (for sandboxes)."""
+        """Return the file's path on this machine, for sandboxes; it is inside the tree."""
         ...
 
 
 class ServedFiles(AgentFiles, Protocol):
-    """An agent's file tree as doors show it."""
+    """An agent's file tree as the server shows it."""
 
     async def stream(self, path: str) -> FileStream:
-        """Open a file of any size; it is closed when its pieces were taken or given up."""
+        """Open a file of any size; it is closed when its pieces are read or abandoned."""
         ...
 
     async def entries(self, path: str = "/", *, recursive: bool = False) -> Sequence[TreeEntry]:
-        """Like `list`, with folders and times."""
+        """List files like `list`, with folders and times."""
         ...
 
 
@@ -67,9 +67,9 @@ class FileTrees(Protocol):
 
 
 class ToolContext(Protocol):
-    """What a running tool knows and may ask of the engine.
+    """The context of a running tool.
 
-    What it asks for is collected and committed with its result: all of it or none.
+    Its effects are collected and committed together with the result, all or none.
     """
 
     @property
@@ -86,7 +86,7 @@ class ToolContext(Protocol):
 
     @property
     def idempotency_key(self) -> str:
-        """The same for every try of this call, and for no other call."""
+        """A key that is the same for every attempt of this call, and unique to it."""
         ...
 
     @property
@@ -94,35 +94,35 @@ class ToolContext(Protocol):
 
     @property
     def grants(self) -> Sequence[str]:
-        """Permissions that this agent holds, such as `@network`."""
+        """The agent's permissions, such as `@network`."""
         ...
 
     def env(self, name: str, default: str | None = None) -> str:
-        """The value of a variable; without one and without a default, the call fails and says so.
+        """Return a variable's value; without a value and a default, the call fails.
 
-        It belongs in what the tool does, never in what it returns.
+        Do not put the value into the tool's result.
         """
         ...
 
     def progress(self, text: str) -> None:
-        """Show something to whoever watches; never stored."""
+        """Show progress to people who watch the agent; it is not stored."""
         ...
 
     def set_status(self, status: str) -> None:
-        """Tell the parent's registry what this subagent is doing; nobody is woken by it."""
+        """Set this subagent's status in the parent's registry, without waking the parent."""
         ...
 
     def notify_parent(self, content: str) -> None:
-        """Write to the agent whose subagent this is; a `UsageError` where it is nobody's."""
+        """Send a message to the parent; a `UsageError` if this agent is not a subagent."""
         ...
 
     def post(self, agent_id: AgentId, text: str, *, silent: bool = False) -> None:
-        """Put a system message into another agent's inbox, with this agent as its origin."""
+        """Send a system message from this agent to another agent's inbox."""
         ...
 
 
 class ToolOutput(Struct, frozen=True, kw_only=True):
-    """What a call gives back; `is_error` is a result too, and the model sees it."""
+    """The result of a call; the model also sees results with `is_error`."""
 
     text: str
     is_error: bool = False
@@ -131,14 +131,14 @@ class ToolOutput(Struct, frozen=True, kw_only=True):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Pending:
-    """The call's result will come as a message; until then the turn waits without costing anything.
+    """The result will arrive as a message; the turn is suspended until then, at no cost.
 
-    What the call asked of the engine is committed with the waiting.
+    The call's effects are committed when the turn is suspended.
     """
 
     reason: Literal["child", "permission", "budget", "variables"]
     until: datetime | None = None
-    at_timeout: str = ""  # the result when nothing came until then
+    at_timeout: str = ""  # the result if nothing arrives by then
     agent_id: AgentId | None = None
     item: ItemId | None = None
     request: RequestId | None = None
@@ -146,10 +146,10 @@ class Pending:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Verified:
-    """What `check` found out about a call whose outcome was lost."""
+    """The answer of `check` about a call whose outcome was lost."""
 
     happened: bool
-    output: ToolOutput | None = None  # when it happened and the result can still be told
+    output: ToolOutput | None = None  # if it happened and the result is known
 
 
 Invoke = Callable[[ToolContext, Mapping[str, Any]], Awaitable[ToolOutput | Pending]]
@@ -158,12 +158,12 @@ Check = Callable[[ToolContext, Mapping[str, Any]], Awaitable[Verified]]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Tool:
-    """Something that a model can call."""
+    """A tool that a model can call."""
 
     name: str
     description: str
     parameters: Mapping[str, Any]  # JSON schema of an object
-    invoke: Invoke  # given arguments that `validate` accepted
+    invoke: Invoke  # receives arguments that `validate` accepted
     validate: Callable[
         [Mapping[str, Any]], Mapping[str, Any]
     ]  # raises UsageError naming the fields
@@ -172,15 +172,15 @@ class Tool:
     capabilities: Sequence[str] = field(default_factory=tuple[str, ...])
     timeout_seconds: float | None = None  # None = the limit of the settings
     output_limit: int | None = None  # characters; None = the limit of the settings
-    variables: "Sequence[Variable]" = ()  # that it needs
+    variables: "Sequence[Variable]" = ()  # needed by the tool
     uses: Sequence[str] = field(default_factory=tuple[str, ...])  # tools that it relies on
     source: str = "builtin"  # "builtin", "project", "mcp:<server>", ...
-    file: str = ""  # of the project, where it is written
+    file: str = ""  # in the project, where the tool is defined
     line: int | None = None
 
 
 class ToolServer(Struct, frozen=True, kw_only=True):
-    """A program outside that brings tools, and how it stands."""
+    """An external server that provides tools, and its state."""
 
     name: str
     state: Literal["connected", "connecting", "lost", "off"]
@@ -189,12 +189,12 @@ class ToolServer(Struct, frozen=True, kw_only=True):
 
 
 class Toolbox(Protocol):
-    """All tools there are, before scoping."""
+    """All available tools, before scoping."""
 
     async def tools(self) -> Mapping[str, Tool]:
-        """By name; quick, also when a remote server is slow or down (then without its tools)."""
+        """Return tools by name, quickly; those of slow or unavailable servers are left out."""
         ...
 
     def problems(self) -> Sequence[LoadProblem]:
-        """What did not load, by file or server and reason."""
+        """Return load errors of files and servers."""
         ...

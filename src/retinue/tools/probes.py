@@ -1,4 +1,4 @@
-"""What a watch sees: a file, a command's output, a page, the items of a list that are due."""
+"""Reads what a watch observes: a file, a command's output, a page or due items of a list."""
 
 import asyncio
 from collections.abc import Callable, Sequence
@@ -25,12 +25,12 @@ class DueItems(Protocol):
     """Lists with items that can be due."""
 
     async def due(self, owner: OwnerId, name: str) -> str:
-        """Tell the open items of a list, one a line, and which are due. Raises `NotFoundError`."""
+        """Return the open items of a list, one per line, marking due ones; or `NotFoundError`."""
         ...
 
 
 class Grants(Protocol):
-    """Who knows what agents may do."""
+    """Looks up the grants of an agent."""
 
     async def __call__(self, owner: OwnerId, agent_id: AgentId) -> Sequence[str]: ...
 
@@ -38,8 +38,8 @@ class Grants(Protocol):
 class WatchProbe:
     """Implements the scheduler's `Probe`.
 
-    What the owner watches is in the project, except its data; a command sees it as /project, to be
-    read only. What an agent watches is its own: its files, and the network only with the grant.
+    The owner can watch the project, except its data directory; commands see it, read-only, as
+    /project. An agent can watch its own files, and the network if it has the grant.
     """
 
     def __init__(
@@ -63,7 +63,7 @@ class WatchProbe:
     async def look(self, watch: Watch, *, owner: OwnerId, agent_id: AgentId | None) -> str:
         is_of_project = agent_id is None and (watch.file or watch.command)
         if is_of_project and owner != LOCAL_OWNER:
-            raise RefusedError("only the operator watches what is in the project")
+            raise RefusedError("only the operator can watch files of the project")
         if watch.file is not None:
             text = await self._file(watch.file, agent_id)
         elif watch.command is not None:
@@ -73,7 +73,7 @@ class WatchProbe:
         elif watch.list is not None:
             text = await self._lists.due(owner, watch.list)
         else:
-            raise UsageError("a watch needs one of file, command, url and list")
+            raise UsageError("a watch needs one of: file, command, url, list")
         return clean_text(text)
 
     async def _file(self, name: str, agent_id: AgentId | None) -> str:
@@ -90,19 +90,19 @@ class WatchProbe:
             if not path.is_relative_to(project) or path.is_relative_to(self._data.resolve()):
                 raise UsageError(f"{name!r} is not a file of the project")
             if not path.is_file():
-                raise NotFoundError(f"there is no file {name!r} in the project")
+                raise NotFoundError(f"the project has no file {name!r}")
             if path.stat().st_size > _LARGEST_FILE:
-                raise UsageError(f"{name!r} has more than {_LARGEST_FILE} bytes")
+                raise UsageError(f"{name!r} is larger than {_LARGEST_FILE} bytes")
             try:
                 return path.read_bytes()
             except OSError as error:
-                raise UsageError(f"{name!r} cannot be read: {error.strerror}") from error
+                raise UsageError(f"cannot read {name!r}: {error.strerror}") from error
 
         return read
 
     async def _output(self, command: str, owner: OwnerId, agent_id: AgentId | None) -> str:
         if not self._settings.shell.enabled:
-            raise RefusedError("commands are turned off in the settings")
+            raise RefusedError("commands are disabled in the settings")
         if agent_id is not None:
             folder = Path(str(self._trees.tree(agent_id).real_path("/")))
             has_network = NETWORK in await self._grants(owner, agent_id)
@@ -127,9 +127,9 @@ class WatchProbe:
     async def _page(self, url: str, owner: OwnerId, agent_id: AgentId | None) -> str:
         fetching = self._settings.web_fetch
         if not fetching.enabled:
-            raise RefusedError("fetching pages is turned off in the settings")
+            raise RefusedError("fetching pages is disabled in the settings")
         if agent_id is not None and NETWORK not in await self._grants(owner, agent_id):
-            raise RefusedError(f"to watch a page, the agent needs the grant {NETWORK}")
+            raise RefusedError(f"watching a page needs the grant {NETWORK}")
         client = GuardedClient(
             allowed_hosts=fetching.allowed_hosts,
             max_bytes=fetching.max_bytes,
@@ -138,7 +138,7 @@ class WatchProbe:
         )
         fetched = await client.fetch(url)
         if fetched.status >= 400:
-            raise NotFoundError(f"{url} answered with the status {fetched.status}")
+            raise NotFoundError(f"{url} returned status {fetched.status}")
         text = fetched.body.decode("utf-8", "replace")
         if "html" in fetched.headers.get("content-type", ""):
             return await in_thread(lambda: html_text(text, fetched.url), name="read HTML")

@@ -1,4 +1,4 @@
-"""The tools of a project: `tools/*.py`, loaded again when they change."""
+"""The tools of a project (`tools/*.py`), reloaded when they change."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -15,7 +15,7 @@ from retinue.tools.tool_definition import DefinedTool
 
 
 class ProjectToolbox:
-    """Implements `Toolbox` over a folder of Python files."""
+    """Implements `Toolbox` for a folder of Python files."""
 
     def __init__(self, directory: Path, *, shown_in: str = "") -> None:
         self._folder = PythonFolder(directory, self._tools_in, word="tool", shown_in=shown_in)
@@ -31,7 +31,7 @@ class ProjectToolbox:
         return self._problems
 
     def _tools_in(self, module: ModuleType, declared: Sequence[Declared]) -> Mapping[str, Tool]:
-        """Make what the module defines; raises all that is wrong with it at once."""
+        """Build the module's tools; raises all errors at once."""
         file = str(module.__file__)
         _refuse_others(declared, file)
         tools: dict[str, Tool] = {}
@@ -48,7 +48,7 @@ class ProjectToolbox:
                 continue
             problem = name_problem(made.name)
             if problem is None and made.name in tools:
-                problem = f"there are two tools {made.name!r}"
+                problem = f"tool {made.name!r} is defined twice"
             if problem is not None:
                 wrong.append(DefinitionError(problem, file=file, line=made.line))
             tools[made.name] = replace(made, file=self._folder.shown(Path(file)))
@@ -63,10 +63,7 @@ class ProjectToolbox:
         for name, file in self._folder.files.items():
             for tool in file.made.values():
                 if tool.name in tools:
-                    message = (
-                        f"there is a tool {tool.name!r} already, in {homes[tool.name]}; "
-                        "this one is left out"
-                    )
+                    message = f"skipped: {homes[tool.name]} already has a tool {tool.name!r}"
                     problems.append(LoadProblem(file=tool.file, line=tool.line, message=message))
                 else:
                     tools[tool.name] = tool
@@ -75,7 +72,7 @@ class ProjectToolbox:
 
 
 def _made(value: object, module: ModuleType) -> Tool | None:
-    """Make a tool of what a module holds, if it is one of its own."""
+    """Build the tool if `value` is one that the module itself defines."""
     match value:
         case DefinedTool() if value.file == module.__file__:
             return replace(value.as_tool(source="project"), line=value.line)
@@ -92,6 +89,6 @@ def _refuse_others(declared: Sequence[Declared], file: str) -> None:
     for one in declared:
         if not isinstance(one, DeclaredTool):
             message = (
-                "only tools are defined here; hooks, prompts and agents have their own folders"
+                "only tools can be defined here; hooks, prompts and agents have their own folders"
             )
             raise DefinitionError(message, file=file, line=one.line)

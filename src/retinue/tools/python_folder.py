@@ -1,4 +1,4 @@
-"""A folder of Python files whose contents are loaded again when they change."""
+"""A folder of Python files, reloaded when they change."""
 
 import asyncio
 import hashlib
@@ -28,15 +28,15 @@ _Stamp = tuple[int, int, int]
 _PATIENCE_SECONDS = 2.0
 
 GROUP = "does not load"
-"""Groups of errors with this message tell everything that is wrong with a file at once."""
+"""The message of exception groups that hold all errors of one file."""
 
 Make = Callable[[ModuleType, Sequence[Declared]], Mapping[str, T]]
-"""Takes out of a module what the folder is for; raises `DefinitionError`s, alone or in a group."""
+"""Builds objects from a module; raises one `DefinitionError` or a group of them."""
 
 
 @dataclass(slots=True)
 class LoadedFile(Generic[T]):
-    """One file: what it last gave, and why its present text gives nothing."""
+    """One file: the objects of its last good version, and current errors."""
 
     stamp: _Stamp
     made: Mapping[str, T] = field(default_factory=dict[str, T])
@@ -45,7 +45,7 @@ class LoadedFile(Generic[T]):
 
 
 class _FreshLoader(SourceFileLoader):
-    """Compiles each time: cached bytecode is told apart by whole seconds, and edits are faster."""
+    """Compiles every time, since bytecode timestamps in whole seconds miss quick edits."""
 
     def get_code(self, fullname: str) -> CodeType:
         path = self.get_filename(fullname)
@@ -53,16 +53,16 @@ class _FreshLoader(SourceFileLoader):
 
 
 class PythonFolder(Generic[T]):
-    """What the files of a folder make.
+    """Objects built from the files of a folder.
 
-    A file that does not load keeps what its last good version made. Files whose name starts with an
-    underscore make nothing; the others import from them relatively (`from ._shop import ...`).
+    A file that fails to load keeps the objects of its last good version. Files whose name starts
+    with an underscore are helpers, imported by the others (`from ._shop import ...`).
     """
 
     def __init__(self, directory: Path, make: Make[T], *, word: str, shown_in: str = "") -> None:
         self._directory = directory.absolute()
         self._make = make
-        self._word = word  # what one of the things is called
+        self._word = word  # the name of one object, for messages
         self._project = self._directory.parent
         self._shown_in = PurePosixPath(shown_in)
         digest = hashlib.sha256(str(self._directory).encode()).hexdigest()[:12]
@@ -74,7 +74,7 @@ class PythonFolder(Generic[T]):
         self.files: Mapping[str, LoadedFile[T]] = {}
 
     async def refresh(self) -> bool:
-        """Load what changed; False when nothing did."""
+        """Load changed files; return False if nothing changed."""
         if self._scan() == self._stamps:
             self._has_looked = True
             return False
@@ -82,7 +82,7 @@ class PythonFolder(Generic[T]):
             async with asyncio.timeout(_PATIENCE_SECONDS if self._has_looked else None):
                 await self._lock.acquire()
         except TimeoutError:
-            return False  # somebody waits for a file that takes long; the last versions serve
+            return False  # a slow file is being loaded; the last versions are used meanwhile
         try:
             stamps = self._scan()
             if stamps == self._stamps:
@@ -117,7 +117,7 @@ class PythonFolder(Generic[T]):
         self._stamps = stamps
 
     def _open_package(self) -> None:
-        """Make the package that the files are in, forgetting the helpers that it held."""
+        """Create the package of the files, without helpers imported before."""
         for name in [name for name in sys.modules if name.startswith(f"{self._package}.")]:
             del sys.modules[name]
         package = ModuleType(self._package)
@@ -128,7 +128,7 @@ class PythonFolder(Generic[T]):
     async def _load(self, name: str, stamp: _Stamp, known: LoadedFile[T] | None) -> LoadedFile[T]:
         path = self._directory / name
         was_good = known is not None and known.was_good
-        # Importing runs code of unknown length; the loop goes on meanwhile.
+        # Importing runs arbitrary code, so it must not block the loop.
         loading = in_thread(lambda: self._loaded(path), name=f"load {self._word}s")
         try:
             loaded = await asyncio.wait_for(loading, LOAD_SECONDS)
@@ -169,7 +169,7 @@ class PythonFolder(Generic[T]):
             return self._make(module, declared)
         except BaseException:
             if sys.modules.get(name) is not module:
-                pass  # it took too long, and another version is there by now
+                pass  # it took too long and was replaced by a newer version
             elif before is None:
                 del sys.modules[name]
             else:
@@ -177,7 +177,7 @@ class PythonFolder(Generic[T]):
             raise
 
     def _problems_of(self, path: Path, error: BaseException) -> Sequence[LoadProblem]:
-        """Say where and why, by the author's own lines."""
+        """Return the errors with the line in the author's file."""
         match error:
             case ExceptionGroup() if error.message == GROUP:
                 return [told for one in error.exceptions for told in self._problems_of(path, one)]
@@ -199,7 +199,7 @@ class PythonFolder(Generic[T]):
         return LoadProblem(file=self.shown(path), line=line, field=field, message=message)
 
     def shown(self, path: Path) -> str:
-        """Name a file as it is named from the project's folder."""
+        """Return a file's path relative to the project."""
         if not path.is_relative_to(self._project):
             return str(path)
         return (self._shown_in / path.relative_to(self._project).as_posix()).as_posix()
@@ -207,7 +207,7 @@ class PythonFolder(Generic[T]):
 
 def _stamps(entries: Iterator["os.DirEntry[str]"]) -> Iterator[tuple[str, _Stamp]]:
     for entry in entries:
-        # One that is gone by now, or that leads in circles, must not hide the others.
+        # A deleted file or a symlink loop must not hide the others.
         with suppress(OSError):
             if entry.name.endswith(".py") and entry.is_file():
                 yield entry.name, _stamp(entry.stat())

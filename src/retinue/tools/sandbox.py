@@ -1,4 +1,4 @@
-"""Commands in a sandbox: bubblewrap, or nothing."""
+"""Runs commands in a bubblewrap sandbox."""
 
 import asyncio
 import contextlib
@@ -29,7 +29,7 @@ _NETWORK_FILES = (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SandboxLimits:
-    """What a command may use."""
+    """The resource limits of a command."""
 
     seconds: float = 120.0
     output_bytes: int = 200_000
@@ -41,7 +41,7 @@ class SandboxLimits:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Bind:
-    """A file or folder of this machine that a command sees beside its own folder."""
+    """A file or folder of this machine that is visible in the sandbox."""
 
     source: Path
     place: str  # in the sandbox
@@ -50,30 +50,30 @@ class Bind:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SandboxExtras:
-    """What one command gets beside what all of them get."""
+    """Additional binds and variables of one command."""
 
     binds: Sequence[Bind] = ()
     variables: Mapping[str, str] = field(default_factory=dict[str, str])
-    """of its environment; no other user of this machine sees them"""
+    """of its environment; not visible to other users of this machine"""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Ran:
-    """What a command did."""
+    """The result of a command."""
 
-    output: str  # both streams, as they came; head and tail when there was too much
-    exit_code: int | None  # None: it was killed
+    output: str  # both streams in order; head and tail if it is too long
+    exit_code: int | None  # None if killed
     stopped: str | None = None  # why it was killed
     left_out: int = 0  # bytes of output
 
 
 class _Stage:
-    """How a server that runs as root starts a command: as nobody, in a folder that is nobody's.
+    """Lets a server that runs as root start commands as the user `nobody`.
 
-    The kernel takes root's processes for root's in every sandbox. It counts none of them against a
-    limit, lets them change the modes of the host's devices and write to /proc/sys, where
-    `core_pattern` is a command for the host to run. Nobody cannot enter the data directory, so the
-    folder is bound to another place first, in a namespace that nobody else sees.
+    In a sandbox, a process of root keeps root's rights: the kernel applies no process limit, and
+    it can change the modes of host devices and write to /proc/sys, where `core_pattern` is a
+    command that the host runs. The user `nobody` cannot enter the data directory, so the folder is
+    first bind-mounted elsewhere, in a private mount namespace.
     """
 
     def __init__(self, folder: Path, binds: Sequence[Bind] = ()) -> None:
@@ -97,8 +97,8 @@ class _Stage:
         return self
 
     def _stand_in(self, number: int) -> Path:
-        """Make something empty to mount a source over."""
-        assert self._place is not None  # it was made first
+        """Create an empty file or folder as a mount point."""
+        assert self._place is not None
         place = self._place / str(number)
         if self._sources[number].is_file():
             place.touch()
@@ -111,7 +111,7 @@ class _Stage:
             _clear(self._place)
 
     def give_folder(self) -> None:
-        """Make nobody the owner of all that is in the folder; what the server wrote was root's."""
+        """Give the folder's contents to `nobody`; files written by the server belong to root."""
         if not self.is_needed:
             return
         os.chown(self._source, _NOBODY, _NOBODY)
@@ -122,7 +122,7 @@ class _Stage:
 
     @contextlib.contextmanager
     def pipe(self) -> Generator[tuple[BinaryIO, BinaryIO]]:
-        """Make the pipe for what is printed, which the command can open again as /dev/stdout."""
+        """Create the output pipe, which the command can reopen as /dev/stdout."""
         reading_end, writing_end = os.pipe()
         with os.fdopen(reading_end, "rb", 0) as reader, os.fdopen(writing_end, "wb", 0) as writer:
             if self.is_needed:
@@ -147,7 +147,7 @@ class _Stage:
 
 
 class Sandbox:
-    """Runs commands that see a folder as /work, the system's programs, and nothing else."""
+    """Runs commands that see a folder as /work, and the system's programs."""
 
     def __init__(self, limits: SandboxLimits | None = None) -> None:
         self.limits = limits or SandboxLimits()
@@ -163,9 +163,9 @@ class Sandbox:
         hidden: Sequence[str] = (),
         variables: Mapping[str, str] | None = None,
     ) -> Ran:
-        """Raises `RefusedError` where there is no sandbox: there is no way without one.
+        """Run a command; raises `RefusedError` if there is no sandbox on this machine.
 
-        Folders of the binds that are `hidden`, by their place in the sandbox, are empty there.
+        Paths in `hidden`, as seen in the sandbox, are empty folders.
         """
         await self._require(folder)
         output = _Output(self.limits.output_bytes)
@@ -178,7 +178,10 @@ class Sandbox:
                     stdin=asyncio.subprocess.DEVNULL,
                     stdout=writing_end,
                     stderr=writing_end,
-                    env={**(variables or {}), "PATH": _PATH},  # the whole of it, inside too
+                    env={
+                        **(variables or {}),
+                        "PATH": _PATH,
+                    },  # the complete environment, inside too
                     start_new_session=True,
                 )
                 writing_end.close()
@@ -195,10 +198,10 @@ class Sandbox:
         )
 
     async def problem(self) -> str | None:
-        """Say why there is no sandbox on this machine, if so."""
+        """Return why there is no sandbox on this machine, or None."""
         for program, package in (("bwrap", "bubblewrap"), ("prlimit", "util-linux")):
             if shutil.which(program) is None:
-                return f"{program} is not installed (Debian's package {package})"
+                return f"{program} is not installed (Debian package {package})"
         if self._works:
             return None
         with tempfile.TemporaryDirectory() as empty, _Stage(Path(empty)) as stage:
@@ -217,17 +220,15 @@ class Sandbox:
         if self._works:
             return None
         reason = errors.decode(errors="replace").strip() or f"exit code {process.returncode}"
-        hint = "; perhaps it works when the server does not run as root" if stage.is_needed else ""
-        return (
-            f"bubblewrap cannot make one, perhaps because user namespaces are off: {reason}{hint}"
-        )
+        hint = "; it may work if the server does not run as root" if stage.is_needed else ""
+        return f"bubblewrap fails, maybe because user namespaces are disabled: {reason}{hint}"
 
     async def _require(self, folder: Path) -> None:
         problem = await self.problem()
         if problem is not None:
-            raise RefusedError(f"Commands run only in a sandbox, and there is none: {problem}.")
+            raise RefusedError(f"Commands need a sandbox, which is not available: {problem}.")
         if not await asyncio.to_thread(folder.is_dir):
-            raise RefusedError("Commands run in the agent's file tree, and there is none.")
+            raise RefusedError("Commands run in the agent's file tree, which does not exist.")
 
     def _arguments(
         self,
@@ -253,7 +254,7 @@ class Sandbox:
             *("--setenv", "PATH", "/usr/local/bin:/usr/bin:/bin"),
             *("--setenv", "HOME", "/work", "--setenv", "LANG", "C.UTF-8"),
             "--",
-            # Inside, where the limit on processes counts those of the sandbox and no others.
+            # Set inside, so that the process limit counts only processes of the sandbox.
             *("prlimit", f"--nproc={limits.processes}", f"--as={limits.memory_bytes}"),
             *(f"--fsize={limits.file_bytes}", f"--cpu={round(limits.seconds) + 1}", "--core=0"),
             "--",
@@ -262,7 +263,7 @@ class Sandbox:
     async def _watch(
         self, process: asyncio.subprocess.Process, pipe: BinaryIO, output: "_Output"
     ) -> str | None:
-        """Read until the command ends; say why it had to be stopped, if it had."""
+        """Read until the command ends; return why it was stopped, or None."""
         loop = asyncio.get_running_loop()
         stream = asyncio.StreamReader()
         transport, _ = await loop.connect_read_pipe(
@@ -286,7 +287,7 @@ async def _read(stream: asyncio.StreamReader, output: "_Output") -> None:
 
 
 def _kill(process: asyncio.subprocess.Process) -> None:
-    """End bubblewrap, and with it, by `--die-with-parent`, everything in the sandbox."""
+    """Kill bubblewrap and, by `--die-with-parent`, everything in the sandbox."""
     if process.returncode is None:
         with contextlib.suppress(ProcessLookupError, PermissionError):
             os.killpg(process.pid, signal.SIGKILL)
@@ -300,7 +301,7 @@ def _more_binds(binds: Sequence[Bind], hidden: Sequence[str]) -> Iterator[str]:
 
 
 def _clear_old_stages(new: Path) -> None:
-    """Remove what commands of killed servers left; no command goes on for so long."""
+    """Remove stages left by killed servers; no command runs that long."""
     long_ago = new.stat().st_mtime - _OLD_SECONDS
     for place in Path(tempfile.gettempdir()).glob(f"{_STAGE}*"):
         with contextlib.suppress(OSError):
@@ -310,7 +311,7 @@ def _clear_old_stages(new: Path) -> None:
 
 
 def _clear(place: Path) -> None:
-    """Remove a stage. Not as a tree: should a folder be mounted there after all, it must stay."""
+    """Remove a stage, not recursively: a folder that is still mounted must survive."""
     with contextlib.suppress(OSError):
         for stand_in in place.iterdir():
             if stand_in.is_file():
@@ -334,7 +335,7 @@ def _system_binds(has_network: bool) -> Iterator[str]:
 
 
 class _Output:
-    """The beginning and the end of what was printed, in bounded memory."""
+    """The head and tail of the output, in limited memory."""
 
     def __init__(self, limit: int) -> None:
         self._head_limit = limit // 2
@@ -365,4 +366,4 @@ class _Output:
         tail = joined[over:].decode(errors="replace")
         if not self.left_out:
             return (self._head + joined).decode(errors="replace")
-        return f"{head}\n\n[{self.left_out} bytes of output were left out here]\n\n{tail}"
+        return f"{head}\n\n[{self.left_out} bytes of output omitted]\n\n{tail}"

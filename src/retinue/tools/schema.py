@@ -1,6 +1,6 @@
-"""A function's parameters as a JSON schema, and arguments checked against it.
+"""Builds JSON schemas from functions, and validates arguments against them.
 
-This is the module that needs pydantic; it is imported when the first schema is built.
+This module needs pydantic, so it is imported when the first schema is built.
 """
 
 import inspect
@@ -34,18 +34,18 @@ _SHOWN = 80
 
 
 class UnusableFunctionError(Exception):
-    """No schema can be made of the function; says why."""
+    """The function has no JSON schema; the message says why."""
 
 
 class Accepted(dict[str, Any]):
-    """Arguments that were validated and converted to what the function wants."""
+    """Arguments that were validated and converted to the function's types."""
 
 
 class Parameters:
-    """What a tool takes: its schema, and the check of what a model gave; made when needed."""
+    """A tool's parameters: their schema and the validation of arguments, built on first use."""
 
     def __init__(self, function: Callable[..., Any], source: "_Source") -> None:
-        self._function: Callable[..., Any] | None = function  # until the model is made
+        self._function: Callable[..., Any] | None = function  # until the model is built
         self._source = source
         self._tool_name = source.tool_name
         # The model's field -> the function's parameter. The model's own attribute names (`json`,
@@ -63,18 +63,18 @@ class Parameters:
         config = ConfigDict(extra="forbid", arbitrary_types_allowed=False)
         with _usable():
             model = create_model("Arguments", __config__=config, **fields)
-        self._function = None  # its module goes when its file is loaded anew
+        self._function = None  # so that its module can be freed when the file is reloaded
         return model
 
     @cached_property
     def schema(self) -> Mapping[str, Any]:
-        """The JSON schema of an object; raises `UnusableFunctionError` when there is none."""
+        """The JSON schema of an object; raises `UnusableFunctionError` if there is none."""
         model = self._model
         with _usable():
             return _json_schema(model)
 
     def validate(self, arguments: Mapping[str, Any]) -> Mapping[str, Any]:
-        """Give what the function is called with; raises `ArgumentsError` naming every field."""
+        """Return the arguments of the function call; raises `ArgumentsError` with every field."""
         if isinstance(arguments, Accepted):
             return arguments
         try:
@@ -82,7 +82,7 @@ class Parameters:
         except ValidationError as error:
             wrong = [self._complaint(entry) for entry in error.errors(include_url=False)]
             raise ArgumentsError(
-                f"The arguments of {self._tool_name!r} do not fit: "
+                f"Invalid arguments for {self._tool_name!r}: "
                 + "; ".join(f"{field!r}: {reason}" for field, reason in wrong),
                 details={"fields": dict(wrong)},
             ) from None
@@ -94,7 +94,7 @@ class Parameters:
         field = ".".join(str(step) for step in entry["loc"])
         if entry["type"] == "extra_forbidden" and len(entry["loc"]) == 1:
             known = ", ".join(repr(name) for name in self._names.values())
-            return field, f"there is no such parameter (there is {known or 'none'})"
+            return field, f"unknown parameter; available: {known or 'none'}"
         if entry["type"] == "missing":
             expected = self._expected(entry["loc"])
             return field, f"missing; {expected} is required" if expected else "missing"
@@ -111,7 +111,7 @@ class Parameters:
 
 
 class _PlainSchema(GenerateJsonSchema):
-    """Without titles, which repeat the names and cost tokens in every request."""
+    """A schema without titles, which repeat the names and cost tokens in every request."""
 
     ignored_warning_kinds = {"skipped-choice", "non-serializable-default"}  # noqa: RUF012
 
@@ -134,9 +134,9 @@ def parameters_of(
     parameters: Sequence[inspect.Parameter],
     descriptions: Mapping[str, str],
 ) -> Parameters:
-    """Give the schema of these parameters of the function (its context is not one of them).
+    """Return the schema of these parameters, without the context.
 
-    It is made once for all functions of one `def`: each engine of a process has its own of them.
+    It is shared by all functions of one `def`, since each engine in a process creates its own.
     """
     source = _Source(tool_name, parameters, descriptions)
     code: CodeType | None = getattr(function, "__code__", None)
@@ -151,7 +151,7 @@ def parameters_of(
 
 
 class _Source(NamedTuple):
-    """All that a schema is made of."""
+    """The inputs of a schema."""
 
     tool_name: str
     parameters: Sequence[inspect.Parameter]
@@ -165,7 +165,7 @@ class _Source(NamedTuple):
 
 
 def _plain(parameter: inspect.Parameter) -> tuple[Any, ...]:
-    """A parameter as it can be compared: what an annotation adds to a type only by its words."""
+    """Return a comparable form of a parameter; metadata of annotations is compared as text."""
     hint = parameter.annotation
     if get_origin(hint) is Annotated:
         hint = (get_args(hint)[0], repr(get_args(hint)[1:]))
@@ -182,7 +182,7 @@ _known: WeakKeyDictionary[CodeType, _Known] = WeakKeyDictionary()
 
 
 class LateSchema(Mapping[str, Any]):
-    """A schema that is made when somebody looks at it: most of ours nobody does, in most runs."""
+    """A schema that is built on first access, since most built-in ones are never used."""
 
     def __init__(self, parameters: Parameters) -> None:
         self._parameters = parameters
@@ -200,7 +200,7 @@ class LateSchema(Mapping[str, Any]):
 def _field(
     parameter: inspect.Parameter, hints: Mapping[str, Any], descriptions: Mapping[str, str]
 ) -> tuple[Any, Any]:
-    """The annotation's own description counts before that of the docstring."""
+    """Return the field; the annotation's description takes precedence over the docstring's."""
     name = parameter.name
     hint = hints.get(name, Any)
     default = ... if parameter.default is inspect.Parameter.empty else parameter.default
@@ -209,7 +209,7 @@ def _field(
 
 
 def _description(hint: Any) -> str | None:
-    """What the annotation says about its value, after `_describable` has made it a field."""
+    """Return the annotation's description, after `_describable` has turned it into a field."""
     if get_origin(hint) is not Annotated:
         return None
     found = (one.description for one in get_args(hint)[1:] if isinstance(one, FieldInfo))
@@ -228,7 +228,7 @@ def _usable() -> Generator[None]:
 def _hints(
     function: Callable[..., Any], parameters: Sequence[inspect.Parameter]
 ) -> Mapping[str, Any]:
-    """Resolve these annotations only: that of a context may exist for type checkers alone."""
+    """Resolve only these annotations: that of a context may be imported for type checking only."""
     annotations = {
         parameter.name: parameter.annotation
         for parameter in parameters
@@ -244,10 +244,10 @@ def _hints(
 
 
 def _describable(hint: Any, outer: tuple[Any, ...] = ()) -> Any:
-    """Rewrite what pydantic does not take as people write it.
+    """Rewrite annotations that pydantic does not accept as written.
 
     The text in `Annotated[str, "..."]` becomes the description of a field. A `typing.TypedDict` is
-    built again, for those texts in it and since pydantic refuses it before Python 3.12.
+    rebuilt for such texts, and because pydantic refuses it before Python 3.12.
     """
     if is_typeddict(hint) and hint not in outer:
         return _typed_dict(hint, (*outer, hint))
@@ -283,5 +283,5 @@ def _typed_dict(hint: Any, outer: tuple[Any, ...]) -> Any:
 
 
 def _unwrapped(hint: Any) -> Any:
-    """A field's type without `Required` and `NotRequired`, which the class itself knows."""
+    """Return a field's type without `Required` and `NotRequired`, which the class records."""
     return get_args(hint)[0] if get_origin(hint) in (Required, NotRequired) else hint

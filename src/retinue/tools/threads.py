@@ -1,4 +1,4 @@
-"""Blocking functions, each in a thread of its own."""
+"""Runs blocking functions, each in its own thread."""
 
 import asyncio
 import contextvars
@@ -13,15 +13,15 @@ _left: WeakSet[asyncio.Task[Any]] = WeakSet()
 
 
 def goes_on(task: "asyncio.Task[Any]") -> bool:
-    """Whether the task stopped waiting for a function that was still running."""
+    """Whether the task's function is still running although the task no longer waits for it."""
     return task in _left
 
 
 async def in_thread(call: Callable[[], T], *, name: str) -> T:
-    """Run it and wait; whoever stops waiting leaves it behind.
+    """Run a function in a thread and wait for it; if cancelled, the thread keeps running.
 
-    Not the loop's executor: one function that hangs would hold a place in it for ever, and the
-    process could not end. These threads are daemons.
+    The loop's executor is not used: a hanging function would occupy a slot forever, and the
+    process could not exit. These threads are daemons.
     """
     loop = asyncio.get_running_loop()
     done: asyncio.Future[tuple[list[T], BaseException | None]] = loop.create_future()
@@ -41,7 +41,7 @@ async def in_thread(call: Callable[[], T], *, name: str) -> T:
         try:
             loop.call_soon_threadsafe(settle, values, raised)
         except RuntimeError:
-            return  # the loop is closed: nobody waits any more
+            return  # the loop is closed
 
     threading.Thread(target=work, name=name, daemon=True).start()
     try:

@@ -1,4 +1,4 @@
-"""`define_tool`: a tool by its fields, beside the decorator `tool`."""
+"""`define_tool`: defines a tool by its fields, as an alternative to the decorator `tool`."""
 
 import base64
 import inspect
@@ -29,13 +29,13 @@ _NAMELESS = frozenset({"execute", "<lambda>"})
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DefinedTool:
-    """What `define_tool` was given."""
+    """The fields given to `define_tool`."""
 
     name: str
     execute: Callable[..., Any]
     description: str | None
     args: object
-    """a JSON schema, a pydantic model, or None: the function is as for the decorator"""
+    """a JSON schema, a pydantic model, or None to use the function's signature"""
     check: Callable[..., Any] | None
     variables: Sequence[Variable]
     uses: Sequence[str]
@@ -44,7 +44,7 @@ class DefinedTool:
     line: int
 
     def as_tool(self, *, source: str = "project") -> Tool:
-        """Build the tool; raises `DefinitionError` with file and line when there is none."""
+        """Build the tool; raises `DefinitionError` with file and line if it is invalid."""
         if self.args is None:
             decorate = tool(name=self.name, check=self.check, **self.options)
             made = decorate(self.execute).as_tool(source=source)
@@ -76,7 +76,7 @@ class DefinedTool:
             raise self._complaint("args", "expected a JSON schema or a pydantic model")
         table = cast("Mapping[str, Any]", schema)
         if table.get("type") != "object":
-            raise self._complaint("args", "expected the schema of an object")
+            raise self._complaint("args", "expected a schema of type object")
         return table
 
     def _invoke(self) -> Invoke:
@@ -110,11 +110,11 @@ class DefinedTool:
 
 
 def define_tool(**fields: Any) -> Any:
-    """Define a tool by its fields, in either spelling; without `execute`, as a decorator.
+    """Define a tool by its fields, in camelCase or snake_case; without `execute`, a decorator.
 
     `name`, `description`, `args`, `execute`, `effect`, `capabilities`, `timeoutSeconds`,
     `outputLimit`, `check`, `variables`, `uses`. With `args`, a JSON schema or a pydantic model,
-    `execute` is given the context and the arguments, and may give `{status, result, error}`.
+    `execute` receives the context and the arguments, and may return `{status, result, error}`.
     """
     caller = sys._getframe(1)  # pyright: ignore[reportPrivateUsage]
     file, line = caller.f_code.co_filename, caller.f_lineno
@@ -149,7 +149,7 @@ def define_tool(**fields: Any) -> Any:
 def _with_descriptions(
     schema: Mapping[str, Any], descriptions: Mapping[str, str]
 ) -> Mapping[str, Any]:
-    """Describe the properties that have no description of their own as the docstring does."""
+    """Add the docstring's descriptions to properties without one."""
     properties: Mapping[str, Any] = schema.get("properties", {})
     missing: dict[str, Any] = {
         name: {"description": descriptions[name], **value}
@@ -179,17 +179,17 @@ async def _called(function: Callable[..., Any], ctx: ToolContext, arguments: Any
 
 
 def _understood(value: Any) -> Any:
-    """Take `{status, result, error, attachments}` apart; anything else is the result itself."""
+    """Unpack `{status, result, error, attachments}`; any other value is the result."""
     if not isinstance(value, Mapping):
         return value
-    told = cast("Mapping[str, Any]", value)
-    if told.get("status") not in ("success", "error") or not told.keys() <= _RESULT_KEYS:
-        return told
-    if told["status"] == "error":
-        reason = told.get("error") or told.get("result") or "It failed."
+    table = cast("Mapping[str, Any]", value)
+    if table.get("status") not in ("success", "error") or not table.keys() <= _RESULT_KEYS:
+        return table
+    if table["status"] == "error":
+        reason = table.get("error") or table.get("result") or "It failed."
         return ToolOutput(text=_as_text(reason), is_error=True)
-    files = [_file(one) for one in told.get("attachments") or ()]
-    return [_as_text(told.get("result")), *files] if files else told.get("result")
+    files = [_file(one) for one in table.get("attachments") or ()]
+    return [_as_text(table.get("result")), *files] if files else table.get("result")
 
 
 def _as_text(value: Any) -> str:
@@ -203,4 +203,4 @@ def _file(written: Any) -> Attachment | FileReference:
 
 
 async def _nothing() -> None:
-    """Stand in for a function whose parameters nobody looks at."""
+    """A placeholder for a function whose parameters are not used."""

@@ -1,4 +1,4 @@
-"""Several sources of tools as one."""
+"""Combines several sources of tools."""
 
 import asyncio
 from collections.abc import Mapping, Sequence
@@ -10,7 +10,7 @@ from retinue.tools.port import Tool, Toolbox
 
 
 class CombinedToolbox:
-    """Implements `Toolbox`: of two tools with one name, that of the earlier source stands."""
+    """Implements `Toolbox`; of two tools with the same name, the earlier source wins."""
 
     def __init__(self, *sources: Toolbox) -> None:
         self._sources = sources
@@ -24,9 +24,7 @@ class CombinedToolbox:
             *(source.tools() for source in self._sources), return_exceptions=True
         )
         self._failures = [
-            LoadProblem(
-                message=f"{type(source).__name__}: its tools cannot be listed: {describe(answer)}"
-            )
+            LoadProblem(message=f"{type(source).__name__}: cannot list tools: {describe(answer)}")
             for source, answer in zip(self._sources, answers, strict=True)
             if isinstance(answer, BaseException)
         ]
@@ -39,7 +37,7 @@ class CombinedToolbox:
         return self._tools
 
     def listed(self) -> Mapping[str, Tool]:
-        """The last listing."""
+        """Return the tools of the last listing."""
         return self._tools
 
     def problems(self) -> Sequence[LoadProblem]:
@@ -62,11 +60,11 @@ def _problem(tool: Tool, other: Tool | None) -> LoadProblem | None:
     is_own = tool.source == "builtin" and tool.name.startswith(RESERVED_PREFIX)
     problem = None if is_own else name_problem(tool.name)
     if problem is None and other is not None:
-        problem = f"there is a tool {tool.name!r} already, from {other.source}"
-        problem += f" ({other.file})" if other.file else ""
+        place = f" ({other.file})" if other.file else ""
+        problem = f"{other.source}{place} already has a tool {tool.name!r}"
     if problem is None:
         return None
-    message = f"{problem}; this one is left out"
+    message = f"skipped: {problem}"
     if tool.file:
         return LoadProblem(file=tool.file, line=tool.line, message=message)
     return LoadProblem(message=f"{tool.source}: {message}")

@@ -95,9 +95,9 @@ async def test_whatever_an_operation_does_the_caller_is_told_what(tmp_path: Path
     async with opened(tmp_path, plugins=[UNRULY]) as door:
         for name, said in (
             ("leave", "unruly_leave failed with SystemExit: 3"),
-            ("give-up", "unruly_give_up cancelled itself and gave no result."),
+            ("give-up", "unruly_give_up cancelled itself and returned no result."),
             ("wait-elsewhere", "failed with TimeoutError: the shop did not answer"),
-            ("stay", "It did not end when told to and may still be running."),
+            ("stay", "It did not stop and may still be running."),
         ):
             answer = await door.client.post(f"/api/plugins/unruly/operations/{name}", json={})
             assert error_of(answer)[:2] == (500, "operation_failed")

@@ -53,5 +53,5 @@ async def test_mcp_servers_are_listed_with_how_they_stand(tmp_path: Path) -> Non
     async with opened(tmp_path, settings=SETTINGS + table) as door:
         gone, off = (await door.client.get("/api/mcp")).json()["servers"]
     assert (gone["name"], gone["state"], gone["tools"]) == ("gone", "lost", 0)
-    assert "there is no program 'no-such-program'" in gone["problems"][0]
+    assert "program 'no-such-program' not found" in gone["problems"][0]
     assert off == {"name": "off", "state": "off", "tools": 0, "problems": []}

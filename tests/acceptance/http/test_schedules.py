@@ -68,7 +68,7 @@ async def test_the_same_key_makes_one_schedule(door: Door) -> None:
         ({"timezone": "Europe/Berlim"}, "did you mean Europe/Berlin"),
         ({"at": "18:30"}, "either cron"),
         ({"cron": None}, "either cron"),
-        ({"watch": {"file": "gone.md"}}, "no file 'gone.md' in the project"),
+        ({"watch": {"file": "gone.md"}}, "the project has no file 'gone.md'"),
         ({"watch": {"list": "todo"}}, "no list 'todo'"),
         ({"watch": {}}, "set exactly one of"),
         ({"definition": "nobody"}, "nobody"),

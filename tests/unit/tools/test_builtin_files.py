@@ -46,7 +46,7 @@ async def test_what_was_written_can_be_read_listed_and_deleted(
     assert listed.output.text == "/notes/plan.md  14 bytes  text/markdown"
     assert (await run(tools["files_delete"], ctx, path="/notes/plan.md")).status == "ok"
     assert (await run(tools["files_list"], ctx, path="/notes")).output.text == (
-        "There are no files in /notes."
+        "No files in /notes."
     )
 
 
@@ -74,7 +74,7 @@ async def test_an_edit_needs_exactly_one_match(ctx: Context, tools: Mapping[str,
     await ctx.files.write("/a", b"aaa b c")
     assert "does not occur" in (await run(edit, ctx, path="/a", old="x", new="y")).output.text
     assert "occurs 2 times" in (await run(edit, ctx, path="/a", old="aa", new="y")).output.text
-    assert "a different one" in (await run(edit, ctx, path="/a", old="b", new="b")).output.text
+    assert "must be different" in (await run(edit, ctx, path="/a", old="b", new="b")).output.text
     assert (await run(edit, ctx, path="/a", old="b", new="B")).status == "ok"
     assert await ctx.files.read("/a") == b"aaa B c"
 

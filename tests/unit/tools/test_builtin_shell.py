@@ -62,7 +62,7 @@ async def test_a_sandbox_that_cannot_be_made_is_refused(
     monkeypatch.setattr(shutil, "which", which)
     done = await sh(ctx, "touch ran")
     assert done.status == "refused"
-    assert "user namespaces are off: exit code 1" in done.output.text
+    assert "user namespaces are disabled: exit code 1" in done.output.text
     assert not (ctx.files.root / "ran").exists()
 
 
@@ -221,7 +221,7 @@ class TestInTheSandbox:
         assert ran.output.startswith("HEAD\ny\n")
         assert ran.output.endswith("y\nTAIL\n")
         assert ran.left_out == 50_000_010 - 1000
-        assert f"[{ran.left_out} bytes of output were left out here]" in ran.output
+        assert f"[{ran.left_out} bytes of output omitted]" in ran.output
 
     async def test_binary_output_is_made_text(self, ctx: Context) -> None:
         done = await sh(ctx, "printf 'a\\377\\000b'")

@@ -82,7 +82,7 @@ async def test_text_is_read_in_its_character_set(
 async def test_a_page_that_was_cut_says_so(granted: Context, web: WebServer) -> None:
     web.page("/", b"x" * 5000, "text/plain")
     done = await get(granted, web, "/")
-    assert "[The answer is longer than 1000 bytes; the rest was not read]" in done.output.text
+    assert "[The response is longer than 1000 bytes; the rest was not read]" in done.output.text
 
 
 async def test_a_file_that_is_not_text_is_kept(

@@ -38,7 +38,7 @@ async def test_of_two_tools_with_one_name_the_first_stands_and_the_other_is_repo
     }
     assert [str(told) for told in box.problems()] == [
         "p",
-        "project: there is a tool 'a' already, from builtin; this one is left out",
+        "project: skipped: builtin already has a tool 'a'",
     ]
 
 
@@ -55,7 +55,7 @@ async def test_a_source_that_fails_takes_no_other_along() -> None:
     box = CombinedToolbox(broken, Box(made("a", "builtin")))
     assert list(await box.tools()) == ["a"]
     (told,) = box.problems()
-    assert str(told) == "BrokenBox: its tools cannot be listed: ConnectionError: no line"
+    assert str(told) == "BrokenBox: cannot list tools: ConnectionError: no line"
 
 
 async def test_the_same_mapping_comes_back_until_a_source_changes() -> None:

@@ -96,10 +96,10 @@ async def test_without_a_schema_it_is_the_decorator(ctx: Context) -> None:
         ({"arguments": SCHEMA}, "unknown key 'arguments'"),
         ({"timeoutSecond": 3}, "unknown key 'timeoutSecond'; did you mean 'timeoutSeconds'?"),
         ({"timeout_second": 3}, "unknown key 'timeout_second'; did you mean 'timeout_seconds'?"),
-        ({"args": {"type": "string"}}, "args: expected the schema of an object"),
+        ({"args": {"type": "string"}}, "args: expected a schema of type object"),
         ({"args": 3}, "args: expected a JSON schema or a pydantic model"),
         ({"args": SCHEMA, "effect": "verifiable"}, "check: is needed for the effect"),
-        ({"name": "two words"}, "'two words' is not a tool's name"),
+        ({"name": "two words"}, "'two words' is not a valid tool name"),
     ],
 )
 def test_fields_that_do_not_fit_are_refused(fields: dict[str, object], expected: str) -> None:
@@ -141,6 +141,6 @@ async def test_hooks_and_agents_among_the_tools_are_refused_by_place(tmp_path: P
 
     assert await toolbox.tools() == {}
     assert [str(problem) for problem in toolbox.problems()] == [
-        "tools/t.py:2: only tools are defined here; hooks, prompts and agents have their own "
+        "tools/t.py:2: only tools can be defined here; hooks, prompts and agents have their own "
         "folders"
     ]

@@ -198,7 +198,7 @@ async def test_output_over_the_limit_keeps_head_and_tail_and_says_what_is_missin
     assert done.cut == 908
     assert done.output.text.startswith("HEADxxx")
     assert done.output.text.endswith("xxxTAIL")
-    assert "[908 of 1008 characters were left out here]" in done.output.text
+    assert "[908 of 1008 characters omitted]" in done.output.text
     assert done.status == "ok"
 
 
@@ -219,7 +219,7 @@ async def test_an_invoke_that_gives_no_output_is_an_error(ctx: Context, value: o
         name="odd", description="", parameters={}, invoke=invoke, validate=made.validate
     )
     done = await run_tool(odd, ctx, {}, timeout_seconds=5, output_limit=100)
-    assert "not an output" in done.output.text
+    assert "not a ToolOutput" in done.output.text
 
 
 async def test_much_text_costs_the_loop_no_more_than_what_is_kept_of_it(ctx: Context) -> None:

@@ -75,7 +75,7 @@ async def fetch(web: WebServer, path: str, **limits: float) -> Fetched:
         "fe80::1%eth0",
         "fec0::1",
         "ff02::1",
-        "not an address",
+        "not a valid URL",
     ],
 )
 def test_an_address_that_is_not_public_is_known(address: str) -> None:

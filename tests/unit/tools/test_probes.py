@@ -61,7 +61,7 @@ async def test_data_and_what_is_outside_the_project_are_not_seen(
 
 
 async def test_a_missing_file_is_told_by_name(probe: WatchProbe) -> None:
-    with pytest.raises(NotFoundError, match=r"no file 'gone\.md' in the project"):
+    with pytest.raises(NotFoundError, match=r"the project has no file 'gone\.md'"):
         await probe.look(Watch(file="gone.md"), owner=LOCAL_OWNER, agent_id=None)
 
 

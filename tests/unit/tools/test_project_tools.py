@@ -153,7 +153,7 @@ async def test_two_files_with_one_name_keep_the_first_and_say_so(
     assert (await run((await box.tools())["give"], ctx)).output.text == "a"
     (told,) = box.problems()
     assert (told.file, told.line) == (f"{folder.name}/b.py", 3)
-    assert "there is a tool 'give' already, in a.py" in told.message
+    assert "a.py already has a tool 'give'" in told.message
 
 
 async def test_a_file_imports_its_helpers_and_sees_them_change(

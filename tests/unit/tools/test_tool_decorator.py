@@ -222,7 +222,7 @@ def test_wrong_arguments_are_all_named_with_what_was_expected() -> None:
     assert "'many'" in fields["lines.0.count"]
     assert "missing" in fields["to"]
     assert "'s' or 'l'" in fields["size"]
-    assert "no such parameter" in fields["tip"]
+    assert "unknown parameter" in fields["tip"]
     assert "'lines', 'to'" in fields["tip"]
     assert all(repr(field) in caught.value.message for field in fields)
 
@@ -327,7 +327,7 @@ async def test_a_result_that_is_not_json_is_an_error_that_names_its_type(ctx: Co
 
 @pytest.mark.parametrize("name", ["", "with space", "naïve", "new\nline", "x" * 65, "a/b"])
 def test_a_bad_name_is_refused(name: str) -> None:
-    with pytest.raises(DefinitionError, match="not a tool's name"):
+    with pytest.raises(DefinitionError, match="not a valid tool name"):
         tool(name=name)(lambda: None)
 
 
@@ -395,7 +395,9 @@ def test_a_check_with_a_parameter_of_its_own_is_refused() -> None:
     def pay(amount: int) -> None:
         pass
 
-    with pytest.raises(DefinitionError, match="its check takes other"):
+    with pytest.raises(
+        DefinitionError, match="its check has parameters that the tool does not: other"
+    ):
         pay.as_tool()
 
 

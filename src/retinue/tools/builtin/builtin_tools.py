@@ -1,4 +1,4 @@
-"""The built-in tools, set up as the operator wants them."""
+"""Creates the built-in tools from the settings."""
 
 from collections.abc import Sequence
 from pathlib import Path

@@ -22,10 +22,10 @@ async def files_list(ctx: ToolContext, path: str = "/", recursive: bool = False)
     """
     entries = await ctx.files.list(path, recursive=recursive)
     if not entries:
-        return f"There are no files in {path}."
+        return f"No files in {path}."
     lines = [_entry(entry) for entry in entries[:_MOST_ENTRIES]]
     if len(entries) > _MOST_ENTRIES:
-        lines.append(f"[{len(entries) - _MOST_ENTRIES} more entries; list a folder further down]")
+        lines.append(f"[{len(entries) - _MOST_ENTRIES} more entries; list a subfolder]")
     return "\n".join(lines)
 
 
@@ -40,10 +40,10 @@ async def files_read(ctx: ToolContext, path: str, offset: int = 1, limit: int = 
     Args:
         path: The file, such as /notes/plan.md.
         offset: The first line to read; 1 is the first of the file.
-        limit: How many lines to read at most.
+        limit: Maximum number of lines to read.
     """
     if offset < 1 or limit < 1:
-        raise UsageError("'offset' and 'limit' count lines: both must be 1 or more.")
+        raise UsageError("'offset' and 'limit' must be 1 or more.")
     text = await _text(ctx, path)
     lines = text.splitlines(keepends=True)
     if not lines:
@@ -57,14 +57,14 @@ async def files_read(ctx: ToolContext, path: str, offset: int = 1, limit: int = 
     return f"{''.join(shown).rstrip(chr(10))}\n[lines {offset} to {last} of {len(lines)}]"
 
 
-# Keyed, not pure, though writing the same again changes nothing: pure calls may overlap.
+# Keyed rather than pure: repeating it changes nothing, but pure calls may run in parallel.
 @tool(effect="keyed", capabilities=["files.write"])
 async def files_write(ctx: ToolContext, path: str, content: str) -> str:
     """Write a text file of your own file tree; an existing one is replaced.
 
     Args:
-        path: The file, such as /notes/plan.md; missing folders are made.
-        content: All of its text.
+        path: The file, such as /notes/plan.md; missing folders are created.
+        content: The complete text.
     """
     file = await ctx.files.write(path, content.encode())
     return f"Wrote {file.path} ({file.size} bytes)."
@@ -72,14 +72,14 @@ async def files_write(ctx: ToolContext, path: str, content: str) -> str:
 
 @tool(effect="once", capabilities=["files.write"])
 async def files_append(ctx: ToolContext, path: str, content: str) -> str:
-    """Add text to the end of a file of your own file tree; it is made if there is none.
+    """Append text to a file of your own file tree; it is created if it does not exist.
 
     Args:
         path: The file, such as /notes/log.md.
-        content: The text to add; nothing is put before it, so begin with a newline if you want one.
+        content: The text to append, exactly as given; start with a newline if you need one.
     """
     file = await ctx.files.append(path, content.encode())
-    return f"Appended to {file.path} ({file.size} bytes in all)."
+    return f"Appended to {file.path} ({file.size} bytes in total)."
 
 
 @tool(effect="verifiable", capabilities=["files.write"])
@@ -88,18 +88,20 @@ async def files_edit(ctx: ToolContext, path: str, old: str, new: str) -> str:
 
     Args:
         path: The file, such as /notes/plan.md.
-        old: The text to replace, exactly as it stands there; it must occur once.
-        new: What takes its place; empty to remove it.
+        old: The text to replace, exactly as in the file; it must occur exactly once.
+        new: The replacement; empty to remove the text.
     """
     if not old or old == new:
-        raise UsageError("'old' must be some text, and 'new' a different one.")
+        raise UsageError("'old' must not be empty, and 'new' must be different.")
     text = await _text(ctx, path)
     count = _occurrences(text, old)
     if count == 0:
-        raise UsageError(f"'old' does not occur in {path}; read the file and copy it exactly.")
+        raise UsageError(
+            f"'old' does not occur in {path}: read the file and copy the text exactly."
+        )
     if count > 1:
         raise UsageError(
-            f"'old' occurs {count} times in {path}; make it longer, so that it is one."
+            f"'old' occurs {count} times in {path}: include more text so that it is unique."
         )
     file = await ctx.files.write(path, text.replace(old, new).encode())
     return f"Edited {file.path} ({file.size} bytes)."
@@ -156,7 +158,7 @@ async def _text(ctx: ToolContext, path: str) -> str:
 
 
 def _occurrences(text: str, part: str) -> int:
-    """Count overlapping ones, too: of the two `aa` in `aaa`, either could be meant."""
+    """Count occurrences, including overlapping ones: `aa` in `aaa` is ambiguous."""
     count, position = 0, text.find(part)
     while position >= 0 and count < 100:
         count += 1

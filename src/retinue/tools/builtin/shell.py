@@ -1,4 +1,4 @@
-"""The tool that runs commands."""
+"""The `shell` tool."""
 
 import asyncio
 from collections.abc import Callable
@@ -19,13 +19,13 @@ _GRACE_SECONDS = 10
 
 
 Equip = Callable[[ToolContext], AbstractAsyncContextManager[SandboxExtras]]
-"""Gives what the sandbox of one agent has beside the others', for the time of one command."""
+"""Provides an agent's own sandbox extras for the duration of one command."""
 
 
 def shell_tool(
     settings: "ShellSettings", private: Path, equip: Equip | None = None
 ) -> FunctionTool[..., Any]:
-    """Make the tool with these limits; no grant shows what is in `private`."""
+    """Create the tool with these limits; no grant gives access to `private`."""
     sandbox = Sandbox(SandboxLimits(seconds=settings.time_limit_seconds))
 
     @tool(
@@ -36,13 +36,13 @@ def shell_tool(
     async def shell(ctx: ToolContext, command: str) -> ToolOutput:
         """Run a command with bash, in a sandbox with your file tree and the system's programs.
 
-        It starts in /work, which is your file tree: /work/notes/a.md is the file /notes/a.md. What
-        it writes elsewhere is gone afterwards, and so is every process that it leaves running.
-        There is no network without the grant @network; with it, the command reaches whatever this
-        machine reaches. Places that you were granted (@read, @write) are where they really are.
+        It starts in /work, which is your file tree: /work/notes/a.md is the file /notes/a.md. Files
+        written elsewhere and processes left running are removed afterwards. The network needs the
+        grant @network; with it, the command can reach whatever this machine can reach. Granted
+        paths (@read, @write) are at their real locations.
 
         Args:
-            command: What bash is to run; several lines are fine.
+            command: The bash command; may have several lines.
         """
         folder = Path(str(ctx.files.real_path("/")))
         has_network = NETWORK in ctx.grants
@@ -58,7 +58,7 @@ def shell_tool(
             )
         text = _report(ran)
         if places.missing:
-            text += f"\n[granted, but not to be found: {', '.join(places.missing)}]"
+            text += f"\n[granted, but not found: {', '.join(places.missing)}]"
         return ToolOutput(text=text, is_error=ran.exit_code != 0)
 
     return shell

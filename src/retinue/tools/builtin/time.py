@@ -1,4 +1,4 @@
-"""The tool that tells the time."""
+"""The `time` tool."""
 
 from datetime import datetime
 from typing import Any
@@ -10,14 +10,14 @@ from retinue.tools.function_tool import FunctionTool, tool
 
 
 def time_tool(clock: Clock) -> FunctionTool[..., Any]:
-    """Make the tool for this clock."""
+    """Create the tool for this clock."""
 
     @tool(effect="pure", capabilities=["time.read"])
     async def time(zone: str = "UTC") -> str:
-        """Tell the date, the weekday and the time of now.
+        """Return the current date, weekday and time.
 
         Args:
-            zone: An IANA time zone, such as Europe/Berlin, or the city of one.
+            zone: An IANA time zone, such as Europe/Berlin, or its city.
         """
         found = _zone(zone, clock.now())
         now = clock.now().astimezone(found)

@@ -1,4 +1,4 @@
-"""The tool that reads web pages."""
+"""The `web_fetch` tool."""
 
 import codecs
 import re
@@ -29,7 +29,7 @@ _GRACE_SECONDS = 15
 
 
 def web_fetch_tool(settings: "WebFetchSettings") -> FunctionTool[..., Any]:
-    """Make the tool with these limits."""
+    """Create the tool with these limits."""
     client = GuardedClient(
         allowed_hosts=settings.allowed_hosts,
         max_bytes=settings.max_bytes,
@@ -46,14 +46,14 @@ def web_fetch_tool(settings: "WebFetchSettings") -> FunctionTool[..., Any]:
         timeout_seconds=settings.time_limit_seconds + _GRACE_SECONDS,
     )
     async def web_fetch(ctx: ToolContext, url: str, raw: bool = False) -> ToolOutput:
-        """Fetch a page or a file from the internet by http or https.
+        """Fetch a page or a file from the internet over http or https.
 
-        HTML becomes readable text; a file that is not text is put among your files. Needs the grant
-        @network.
+        HTML is converted to readable text; other files that are not text are saved to your file
+        tree. Needs the grant @network.
 
         Args:
-            url: The whole address, such as https://example.org/page.
-            raw: Give HTML as it is, not as readable text.
+            url: The full URL, such as https://example.org/page.
+            raw: Return HTML unchanged instead of readable text.
         """
         require(ctx, NETWORK, "use the network")
         fetched = await client.fetch(url)
@@ -64,10 +64,10 @@ def web_fetch_tool(settings: "WebFetchSettings") -> FunctionTool[..., Any]:
                 text = await in_thread(lambda: html_text(text, fetched.url), name="read HTML")
             return _output(fetched, f"\n\n{text}")
         if fetched.is_cut:
-            return _output(fetched, f"\n\nIt is {kind or 'not text'} and too large to be kept.")
+            return _output(fetched, f"\n\nIt is {kind or 'not text'} and too large to save.")
         file = await store_file(ctx, _file_name(fetched), fetched.body)
         return ToolOutput(
-            text=f"{_heading(fetched)}\n\nIt is {kind or 'not text'}; kept as {file.path} "
+            text=f"{_heading(fetched)}\n\nIt is {kind or 'not text'}; saved as {file.path} "
             f"({file.size} bytes).",
             is_error=fetched.status >= 400,
             files=(file,),
@@ -75,7 +75,7 @@ def web_fetch_tool(settings: "WebFetchSettings") -> FunctionTool[..., Any]:
 
     def _output(fetched: Fetched, text: str) -> ToolOutput:
         notice = (
-            f"\n\n[The answer is longer than {client.max_bytes} bytes; the rest was not read]"
+            f"\n\n[The response is longer than {client.max_bytes} bytes; the rest was not read]"
             if fetched.is_cut
             else ""
         )

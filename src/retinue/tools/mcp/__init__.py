@@ -1,1 +1,1 @@
-"""Tools of MCP servers, which run as processes or are reached by HTTP."""
+"""Tools of MCP servers, which run as processes or are reached over HTTP."""

@@ -1,4 +1,4 @@
-"""Between MCP's words and ours: names, effects, schemas, results."""
+"""Converts names, effects and results of MCP tools."""
 
 import base64
 import binascii
@@ -17,7 +17,7 @@ _LONGEST_DESCRIPTION = 8_000
 
 
 def tool_name(server: str, name: str) -> str:
-    """Make `mcp_<server>_<tool>` of letters that every provider takes, at most 64 of them."""
+    """Return `mcp_<server>_<tool>`, in at most 64 characters that every provider accepts."""
     plain = re.sub(r"[^A-Za-z0-9_-]", "_", f"mcp_{server}_{name}")
     if len(plain) <= _LONGEST_NAME:
         return plain
@@ -26,7 +26,7 @@ def tool_name(server: str, name: str) -> str:
 
 
 def effect_of(tool: types.Tool) -> Effect:
-    """Believe the hints: what only reads may overlap, what is idempotent may be repeated."""
+    """Derive the effect from the server's hints: read-only is pure, idempotent is keyed."""
     hints = tool.annotations
     if hints is not None and hints.read_only_hint:
         return "pure"
@@ -39,7 +39,7 @@ def description_of(tool: types.Tool) -> str:
 
 
 async def output(ctx: ToolContext, result: types.CallToolResult, *, tool_name: str) -> ToolOutput:
-    """Turn texts into text, and images, sounds and other data into files of the agent."""
+    """Convert text to text, and images, audio and other data to files of the agent."""
     pieces: list[str | Attachment] = []
     for number, block in enumerate(result.content, 1):
         match block:
@@ -55,7 +55,7 @@ async def output(ctx: ToolContext, result: types.CallToolResult, *, tool_name: s
             case types.ResourceLink():
                 pieces.append(f"Resource {block.name}: {block.uri}")
             case _:
-                pieces.append(f"[content of the kind {block.type!r}, which is not shown]")
+                pieces.append(f"[content of type {block.type!r} is not supported]")
     if not pieces and result.structured_content is not None:
         pieces.append(as_json(result.structured_content))
     if any(isinstance(piece, Attachment) for piece in pieces):
@@ -69,5 +69,5 @@ def _attachment(name: str, mime_type: str, data: str) -> str | Attachment:
     try:
         decoded = base64.b64decode(data, validate=True)
     except (binascii.Error, ValueError):
-        return f"[{name}: its data is not base64]"
+        return f"[{name}: invalid base64 data]"
     return Attachment(f"{name}{mimetypes.guess_extension(mime_type) or '.bin'}", decoded)

@@ -1,6 +1,6 @@
-"""One conversation with one MCP server, over the SDK.
+"""A connection to one MCP server, using the SDK.
 
-Importing the SDK takes most of a second, so this module is imported by a thread, on first use.
+Importing the SDK takes most of a second, so this module is imported in a thread, on first use.
 """
 
 import asyncio
@@ -27,14 +27,14 @@ _KEY = "retinue/idempotencyKey"
 
 
 class Conversation:
-    """A connected client; entered and left by one task, used by any."""
+    """A connected client; opened and closed by one task, used by any."""
 
     def __init__(self, client: Client, changed: asyncio.Event) -> None:
         self._client = client
         self.changed = changed
 
     async def list(self) -> Sequence[types.Tool]:
-        """Ask for all tools, page by page."""
+        """List all tools, page by page."""
         found: list[types.Tool] = []
         cursor: str | None = None
         for _ in range(_MOST_PAGES):
@@ -58,7 +58,7 @@ class Conversation:
         )
 
     async def listen(self) -> None:
-        """Wait for news of the tools where the protocol has a stream for them, for ever."""
+        """Listen for changes of the tool list forever, if the protocol has a stream for them."""
         if self._client.protocol_version in MODERN_PROTOCOL_VERSIONS:
             with contextlib.suppress(Exception):
                 async with self._client.listen(tools_list_changed=True) as events:
@@ -71,7 +71,7 @@ class Conversation:
 async def converse(
     target: Target, ended: asyncio.Event, said: "deque[str]"
 ) -> AsyncGenerator[Conversation]:
-    """Connect and greet; `ended` is set when the server goes, `said` holds its last complaints."""
+    """Connect; `ended` is set when the server ends, `said` receives its last error lines."""
     changed = asyncio.Event()
 
     async def hear(message: object) -> None:
@@ -95,18 +95,18 @@ async def converse(
 
 
 def reason_of(error: BaseException) -> str:
-    """Say what went wrong, from inside the groups that task groups raise."""
+    """Return the reason of an error, taken out of exception groups."""
     while isinstance(error, BaseExceptionGroup):
         error = cast("BaseExceptionGroup[BaseException]", error).exceptions[0]
     if isinstance(error, MCPError):
         return error.message
     if isinstance(error, FileNotFoundError):
-        return f"there is no program {error.filename!r}"
+        return f"program {error.filename!r} not found"
     return str(error) or type(error).__name__
 
 
 def is_answer(error: BaseException) -> bool:
-    """Tell whether the server said this itself; otherwise nobody knows what it did."""
+    """Whether the error came from the server; otherwise it is unknown what the server did."""
     lost = (types.CONNECTION_CLOSED, types.REQUEST_TIMEOUT)
     return isinstance(error, MCPError) and error.code not in lost
 
@@ -136,7 +136,7 @@ async def _process(target: Process, said: "deque[str]") -> AsyncGenerator[Any]:
 
 @contextlib.asynccontextmanager
 async def _complaints(said: "deque[str]") -> AsyncGenerator[TextIO]:
-    """Give a file for the process to write its errors to; the last lines are kept."""
+    """Yield a file for the process's stderr; the last lines are kept."""
     loop = asyncio.get_running_loop()
     reading_end, writing_end = os.pipe()
     with (
@@ -160,7 +160,7 @@ class _Lines(asyncio.Protocol):
 
 
 class _Watched:
-    """A transport that tells when its stream of messages ends, which the client does not."""
+    """A transport that reports the end of its message stream, which the client does not."""
 
     def __init__(self, inner: Any, ended: asyncio.Event) -> None:
         self._inner = inner

@@ -1,4 +1,4 @@
-"""One configured MCP server: kept connected by one task, and its tools."""
+"""A configured MCP server and its tools, kept connected by one task."""
 
 import asyncio
 import contextlib
@@ -38,7 +38,7 @@ class ServerLostError(RetinueError):
 
 
 class McpServer:
-    """Connects, lists, and connects again; whoever asks for its tools never waits for it."""
+    """Connects, lists tools and reconnects in the background; listing tools never waits."""
 
     def __init__(
         self,
@@ -50,7 +50,7 @@ class McpServer:
     ) -> None:
         self.name = name
         self.tools: Mapping[str, Tool] = {}
-        self.tried = asyncio.Event()  # once: it is connected, or is known not to be
+        self.tried = asyncio.Event()  # set after the first attempt, successful or not
         self._find_target = target
         self._clock = clock
         self._tell = changed
@@ -80,7 +80,7 @@ class McpServer:
         """End the connection, and the process with it."""
         if self._task is None:
             return
-        # By its scope: a task's own cancellation would cut short the killing of the process.
+        # Cancel the scope, because cancelling the task would interrupt killing the process.
         if self._scope is not None:
             self._scope.cancel()
         else:
@@ -101,7 +101,7 @@ class McpServer:
                 await self._connect_for_ever(sdk)
         except Exception as error:
             logger.exception("mcp server given up", extra={"server": self.name})
-            self._lose(f"given up: {type(error).__name__}: {error}")
+            self._lose(f"gave up: {type(error).__name__}: {error}")
         finally:
             self._conversation = None
             self.tried.set()
@@ -116,7 +116,7 @@ class McpServer:
                 target = await asyncio.to_thread(self._find_target)
                 await self._connect_once(sdk, target, said)
                 reason = "the connection ended"
-            except Exception as error:  # noqa: BLE001  (whatever the SDK raises: try again)
+            except Exception as error:  # noqa: BLE001  (reconnect after any error of the SDK)
                 reason = sdk.reason_of(error)
             if said:
                 reason = f"{reason} ({said[-1]})"
@@ -143,10 +143,10 @@ class McpServer:
                     self._conversation = None
                     self._connected.clear()
         if connecting.cancelled_caught:
-            raise TimeoutError(f"it did not answer within {_CONNECT_SECONDS:g} seconds")
+            raise TimeoutError(f"no response within {_CONNECT_SECONDS:g} seconds")
 
     async def _follow(self, sdk: Any, conversation: "Conversation") -> None:
-        """List again on news, in doubt and now and then, until the server is gone."""
+        """List tools after changes, after failed calls and at intervals, until the server ends."""
         while not self._ended.is_set():
             await _first_of(
                 self._ended, self._doubted, conversation.changed, seconds=_REFRESH_SECONDS
@@ -166,10 +166,10 @@ class McpServer:
             name: str = conversion.tool_name(self.name, listed.name)
             try:
                 if name in tools:
-                    raise UsageError(f"another tool of this server is called {name!r}, too")
+                    raise UsageError(f"another tool of this server has the name {name!r}")
                 tools[name] = self._tool(conversion, name, listed)
             except UsageError as error:
-                bad.append(f"tool {listed.name!r} is left out: {error.message}")
+                bad.append(f"tool {listed.name!r} was skipped: {error.message}")
         self._problem, self._bad_tools = None, bad
         if not _same(self.tools, tools):
             self.tools = tools
@@ -182,7 +182,7 @@ class McpServer:
             try:
                 result = await conversation.call(ctx, listed.name, arguments)
             except Exception as error:
-                # Perhaps only this call failed; the owner finds out, and connects again if need be.
+                # Maybe only this call failed: the connection's task checks, and may reconnect.
                 self._doubted.set()
                 raise _failure(self.name, error) from error
             return await conversion.output(ctx, result, tool_name=name)
@@ -203,12 +203,12 @@ class McpServer:
             async with asyncio.timeout(_CALL_WAIT_SECONDS):
                 await self._connected.wait()
         if self._conversation is None:
-            reason = self._problem or "it has not answered yet"
+            reason = self._problem or "it has not responded yet"
             raise ServerLostError(f"MCP server {self.name!r} is not connected: {reason}")
         return self._conversation
 
     def _lose(self, reason: str) -> None:
-        """Keep the tools over a short break; a second failure in a row takes them away."""
+        """Record a lost connection; the tools are removed after a second failure in a row."""
         if self._problem is not None and self.tools:
             self.tools = {}
             self._tell()
@@ -218,7 +218,7 @@ class McpServer:
 
 def _failure(server: str, error: Exception) -> ServerLostError:
     sdk = _load()
-    doubt = "" if sdk.is_answer(error) else "; it is not known whether the call took effect"
+    doubt = "" if sdk.is_answer(error) else "; it is unknown whether the call took effect"
     return ServerLostError(f"MCP server {server!r}: {sdk.reason_of(error)}{doubt}")
 
 
@@ -236,7 +236,7 @@ async def _first_of(*events: asyncio.Event, seconds: float) -> None:
 
 
 def _same(old: Mapping[str, Tool], new: Mapping[str, Tool]) -> bool:
-    def told(tools: Mapping[str, Tool]) -> object:
+    def visible(tools: Mapping[str, Tool]) -> object:
         return [(t.name, t.description, t.parameters, t.effect) for t in tools.values()]
 
-    return told(old) == told(new)
+    return visible(old) == visible(new)

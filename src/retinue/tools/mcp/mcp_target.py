@@ -1,4 +1,4 @@
-"""Where an MCP server is, with the references of its settings looked up."""
+"""The target of an MCP server's settings, with secrets resolved."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Process:
-    """A server that is started here and spoken to over its standard streams."""
+    """A server that runs as a child process and uses its standard streams."""
 
     command: str
     args: Sequence[str] = ()
@@ -21,7 +21,7 @@ class Process:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class McpEndpoint:
-    """A server that is reached by streamable HTTP."""
+    """A server that is reached over streamable HTTP."""
 
     url: str
     headers: Mapping[str, str] = field(default_factory=dict[str, str], repr=False)
@@ -31,7 +31,7 @@ Target = Process | McpEndpoint
 
 
 def target_of(settings: "McpSettings", project_dir: Path) -> Target:
-    """Raises `UsageError` for a secret that is not set."""
+    """Resolve the settings; raises `UsageError` for a secret that is not set."""
     if settings.url is not None:
         headers = {name: value.reveal() for name, value in settings.headers.items()}
         return McpEndpoint(url=settings.url.reveal(), headers=headers)
@@ -45,7 +45,7 @@ def target_of(settings: "McpSettings", project_dir: Path) -> Target:
 
 
 def without_secrets(text: str, target: Target) -> str:
-    """Take the values of the environment and the headers out of a text that people will see."""
+    """Redact values of the environment and the headers in a text."""
     values = target.env.values() if isinstance(target, Process) else target.headers.values()
     for value in sorted((value for value in values if len(value) > 3), key=len, reverse=True):
         text = text.replace(value, "***")

@@ -47,17 +47,16 @@ class McpToolbox:
         self._clashes: Sequence[LoadProblem] = ()
 
     def start(self) -> None:
-        """Begin to connect, in the background."""
+        """Start connecting in the background."""
         if self._first_wait is None and self._servers:
             for server in self._servers:
                 server.start()
             self._first_wait = asyncio.create_task(self._wait_once())
 
     async def tools(self) -> Mapping[str, Tool]:
-        """Give what there is; only right after the start, wait a moment for the first answers.
+        """Return the known tools; right after the start, wait briefly for the first servers.
 
-        Without that moment, a turn that goes on after a restart would not find the tools that it
-        was using.
+        Otherwise a turn that resumes after a restart would not find the tools that it was using.
         """
         self.start()
         if self._first_wait is not None and not self._first_wait.done():
@@ -75,7 +74,7 @@ class McpToolbox:
         return [*told, *self._clashes]
 
     def servers(self) -> Sequence[ToolServer]:
-        """Every server of the settings, also one that is off."""
+        """Return every server of the settings, including disabled ones."""
         used = [
             ToolServer(
                 name=server.name,
@@ -107,8 +106,8 @@ class McpToolbox:
             for tool in server.tools.values():
                 other = tools.setdefault(tool.name, tool)
                 if other is not tool:
-                    message = f"there is a tool {tool.name!r} already, from {other.source}"
-                    clashes.append(_problem(server.name, f"{message}; this one is left out"))
+                    message = f"skipped: {other.source} already has a tool {tool.name!r}"
+                    clashes.append(_problem(server.name, message))
         self._clashes = clashes
         return tools
 
