@@ -32,13 +32,11 @@ class ChildEntry(Struct, frozen=True, kw_only=True, rename="camel", omit_default
 
     reference: AgentId
     name: str  # the name of the definition
-    description: str
     created_at: datetime
     title: str = ""
     is_resumable: bool = False
     is_blocking: bool = True
     thread_name: str = ""
-    spawn_group_id: str = ""  # the response whose calls created it and its siblings
     receives: SideName = "side_a"
     side: SideName = "side_a"  # the side that owns it, if the parent has two
     parent_communication: ParentCommunication = "implicit"

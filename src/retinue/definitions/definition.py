@@ -51,8 +51,6 @@ class Definition:
     """set only for `dual_ai`"""
     max_session_turns: int | None = None
     """for both sides together"""
-    system_prompt: str | None = None
-    """as written; side A's prompt contains it ready to render"""
 
     model: str | None = None
     """for prompts that set none"""
@@ -90,8 +88,6 @@ class Definition:
     file: str = ""
     """relative to the project; empty for the built-in one"""
     warnings: tuple[str, ...] = ()
-    revision: str = ""
-    """changes with anything that agents would notice"""
 
     @property
     def is_dual(self) -> bool:

@@ -3,9 +3,6 @@
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from hashlib import sha256
-
-import msgspec
 
 from retinue.definitions.definition import (
     BUILTIN_NAME,
@@ -57,13 +54,11 @@ def kind_of(shape: DefinitionShape) -> Kind:
 
 def builtin() -> Definition:
     """The default definition of a project without any."""
-    return _revised(
-        Definition(
-            name=BUILTIN_NAME,
-            display_name="Assistant",
-            description="Assistant",
-            side_a=Side(prompt=Prompt(name=BUILTIN_NAME)),
-        )
+    return Definition(
+        name=BUILTIN_NAME,
+        display_name="Assistant",
+        description="Assistant",
+        side_a=Side(prompt=Prompt(name=BUILTIN_NAME)),
     )
 
 
@@ -89,7 +84,7 @@ def build_definition(
     if report.has_errors:
         return None
     warnings = tuple(str(problem) for problem in (*draft.entry.problems, *report.problems))
-    return _revised(replace(definition, warnings=warnings))
+    return replace(definition, warnings=warnings)
 
 
 def _definition(
@@ -105,7 +100,6 @@ def _definition(
         side_a=side_a,
         side_b=side_b,
         max_session_turns=shape.max_session_turns,
-        system_prompt=shape.system_prompt,
         model=shape.model,
         fallback_models=shape.fallback_models,
         options=model_options(shape),
@@ -298,21 +292,3 @@ def _binding_refusal(
     if prompt.tools is None and not references.may_be_tool(tool):
         return references.unknown_tool(tool)
     return None
-
-
-def _revised(definition: Definition) -> Definition:
-    """Set the revision: a hash of everything that affects its agents."""
-    noticed = replace(
-        definition,
-        side_a=_without_file(definition.side_a),
-        side_b=_without_file(definition.side_b) if definition.side_b else None,
-        file="",
-        warnings=(),
-        revision="",
-    )
-    content = msgspec.json.encode(noticed, enc_hook=str, order="deterministic")
-    return replace(definition, revision=sha256(content).hexdigest()[:16])
-
-
-def _without_file(side: Side) -> Side:
-    return replace(side, prompt=replace(side.prompt, file=""))

@@ -258,6 +258,9 @@ class ResumableShape(Shape):
 class ToolShape(Shape):
     """An entry of a prompt's `tools`; the allowed fields depend on what the name refers to."""
 
+    retired: ClassVar[Mapping[str, str]] = {
+        "options": "has no effect: tools take arguments, and values of variables from `env`",
+    }
     shorthand: ClassVar[str | None] = "name"
 
     name: Name
@@ -266,7 +269,6 @@ class ToolShape(Shape):
     """a variable; the entry is available while it is `true`, `1` or `yes`"""
     env: Mapping[str, str] | None = None
     """values of variables for calls of this entry"""
-    options: Mapping[str, object] | None = None
     include_text_response: StrictBool | None = None
     """of a prompt: whether its text is part of the result"""
     include_tool_calls: StrictBool | None = None

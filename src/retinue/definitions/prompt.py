@@ -36,7 +36,6 @@ class FunctionEntry:
     name: str
     env: Mapping[str, str] = field(default_factory=dict[str, str])
     """values for calls through this prompt; they take precedence"""
-    options: Mapping[str, object] = field(default_factory=dict[str, object])
     optional: str | None = None
     """variable that switches this entry on"""
 

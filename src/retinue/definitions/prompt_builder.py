@@ -229,7 +229,6 @@ def _tool(kind: type[PromptTool], shape: ToolShape) -> PromptTool:
         return FunctionEntry(
             name=shape.name,
             env=shape.env or {},
-            options=shape.options or {},
             optional=shape.optional,
         )
     if kind is SubPromptEntry:

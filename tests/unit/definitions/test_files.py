@@ -37,9 +37,8 @@ def test_the_example_of_the_seed_loads_unchanged(project: Project) -> None:
     ]
     reading = catalog.definition("reading-list")
     assert reading.display_name == reading.description == "Reading List Manager"
-    assert reading.system_prompt is not None
-    assert reading.system_prompt.startswith("You are a reading list manager. Help the user")
-    assert reading.side_a.prompt.render({}) == reading.system_prompt
+    told = reading.side_a.prompt.render({})
+    assert told.startswith("You are a reading list manager. Help the user")
     assert reading.tool_allowlist == ("reading_list_*",)
     assert reading.tool_denylist == ("reading_list_delete",)
     assert reading.tool_exposure == "mixed"
@@ -78,20 +77,20 @@ def test_markdown_is_front_matter_and_prompt(project: Project) -> None:
 
     assert guide.display_name == "Guide"
     assert guide.tool_allowlist == ()
-    assert guide.system_prompt == "You show the way.\n\n---\nPolitely."
+    assert guide.side_a.prompt.text == "You show the way.\n\n---\nPolitely."
 
 
 def test_markdown_without_front_matter_is_all_prompt(project: Project) -> None:
     project.write("agents/guide.md", "You show the way.\n\n---\n\nPolitely.")
 
-    assert project.definition("guide").system_prompt == "You show the way.\n\n---\n\nPolitely."
+    assert project.definition("guide").side_a.prompt.text == "You show the way.\n\n---\n\nPolitely."
 
 
 def test_markdown_with_windows_line_ends_and_a_byte_order_mark_loads(project: Project) -> None:
     project.write("agents/guide.md", "\ufeff---\r\ndisplayName: Guide\r\n---\r\nGo.\r\nThere.\r\n")
     guide = project.definition("guide")
 
-    assert (guide.display_name, guide.system_prompt) == ("Guide", "Go.\nThere.")
+    assert (guide.display_name, guide.side_a.prompt.text) == ("Guide", "Go.\nThere.")
 
 
 def test_a_single_json_object_takes_its_name_from_the_file(project: Project) -> None:
@@ -113,10 +112,9 @@ def test_every_field_is_read_in_both_spellings(project: Project, style: str) -> 
     project.write(f"agents/{style}.toml", CAMEL if style == "camel" else SNAKE)
     full = project.definition(style)
 
-    assert replace(full, warnings=(), revision="", name="x", file="") == replace(
+    assert replace(full, warnings=(), name="x", file="") == replace(
         full,
         warnings=(),
-        revision="",
         name="x",
         file="",
         display_name="Full",

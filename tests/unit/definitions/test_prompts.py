@@ -149,7 +149,7 @@ def test_an_entry_becomes_what_its_name_names(crowded: Project) -> None:
         "prompts/p.md",
         """---
 tools:
-  - {name: draw, env: {SIZE: "3"}, options: {deep: [1]}, optional: DRAW}
+  - {name: draw, env: {SIZE: "3"}, optional: DRAW}
   - mcp_anything
   - {name: plain, includeToolCalls: false, initUserMessageProperty: text}
   - {name: clerk, initAttachmentsProperty: files}
@@ -167,7 +167,7 @@ Go.
     )
 
     assert prompt_of(crowded, "p").tools == (
-        FunctionEntry(name="draw", env={"SIZE": "3"}, options={"deep": [1]}, optional="DRAW"),
+        FunctionEntry(name="draw", env={"SIZE": "3"}, optional="DRAW"),
         FunctionEntry(name="mcp_anything"),
         SubPromptEntry(name="plain", include_tool_calls=False, init_user_message_property="text"),
         HandoffEntry(name="clerk", init_attachments_property="files"),
@@ -467,3 +467,11 @@ def test_an_unknown_prompt_is_not_found_with_near_names(crowded: Project) -> Non
 )
 def test_an_optional_entry_is_on_for_true_one_and_yes(value: str | None, expected: bool) -> None:
     assert is_switched_on(value) is expected
+
+
+def test_options_of_a_tool_entry_are_said_to_have_no_effect(crowded: Project) -> None:
+    crowded.write("prompts/p.md", "---\ntools: [{name: draw, options: {deep: 1}}]\n---\nGo.")
+    (problem,) = crowded.catalog({"draw"}).errors()
+
+    assert (problem.severity, problem.field) == ("warning", "tools[0].options")
+    assert problem.message.startswith("has no effect")

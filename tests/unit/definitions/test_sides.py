@@ -162,4 +162,3 @@ def test_a_definition_with_a_person_can_name_a_prompt(sided: Project) -> None:
 
     assert definition.side_a.prompt.text == "You are A."
     assert definition.side_a.max_steps == 3
-    assert definition.system_prompt is None

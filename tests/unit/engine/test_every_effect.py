@@ -82,9 +82,7 @@ def one_of_each(call: CallContext, other: Agent) -> Effects:
         definition="helper",
         state=state,
     )
-    child = ChildEntry(
-        reference=AgentId("child"), name="pair", description="", created_at=now, title="t"
-    )
+    child = ChildEntry(reference=AgentId("child"), name="pair", created_at=now, title="t")
     return Effects(
         posts=(post("message"),),
         notices=(post("notice", silent=True),),
@@ -155,9 +153,7 @@ async def test_a_call_s_effects_are_in_the_commit_of_its_result(
 
 
 def entry(reference: str) -> ChildEntry:
-    return ChildEntry(
-        reference=AgentId(reference), name="pair", description="", created_at=NOW, title="t"
-    )
+    return ChildEntry(reference=AgentId(reference), name="pair", created_at=NOW, title="t")
 
 
 def deferral(name: str, *, expires_in: float) -> Deferral:

@@ -68,11 +68,6 @@ class CallContext(Struct, kw_only=True):
         return structs.replace(trail, hops=trail.hops + 1)
 
     @property
-    def step(self) -> str:
-        """The response that asked for this call, and perhaps for others beside it."""
-        return self.idempotency_key.removesuffix(f"/{self.call_id}")
-
-    @property
     def files(self) -> AgentFiles:
         return self.trees.tree(self.agent_id)
 

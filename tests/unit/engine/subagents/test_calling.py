@@ -215,8 +215,6 @@ async def test_several_calls_of_one_response_work_at_the_same_time(start: Start)
     await eventually(lambda: gate.count == 2)
     gate.opened.set()
     assert (await kit.outcome(receipt)).item.fate == "answered"
-    groups = {entry.spawn_group_id for entry in (await kit.fresh(boss)).state.children}
-    assert len(groups) == 1
 
 
 async def test_the_parameters_are_the_schema_of_the_childs_first_prompt(start: Start) -> None:
