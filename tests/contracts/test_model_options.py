@@ -297,4 +297,4 @@ async def test_only_openai_has_a_responses_api(tmp_path: Path) -> None:
         "agents/helper.toml": definition("other:m", ""),
     }
     async with wire_project(tmp_path, files) as wire:
-        assert "has api 'responses'" in warned(wire)["model"]
+        assert "api 'responses'" in warned(wire)["model"]
