@@ -139,7 +139,7 @@ def test_a_pipe_is_shown_what_is_asked_and_its_next_line_decides(project: Path) 
     assert re.search(r"Permission \S+\n", card)
     assert "│ look it up" in card
     assert "allowed: wants to access the network" in rest
-    assert rest.index("Granted") < rest.index("`time` says")
+    assert rest.index("Granted") < rest.index("`time` returned")
 
 
 def test_a_pipe_denies_with_words_and_a_message_is_no_decision(project: Path) -> None:

@@ -102,7 +102,7 @@ def test_a_taken_port_is_one_clear_line(project: Path) -> None:
         port = str(taken.getsockname()[1])
         done = retinue("serve", "--port", port, project=project)
     assert done.code == 1
-    assert f"port {port} on 127.0.0.1 is in use" in done.err
+    assert f"port {port} on 127.0.0.1 is already in use" in done.err
     assert len(done.err.splitlines()) == 1
 
 
