@@ -25,7 +25,7 @@ async def commands_page(app: App) -> str:
     for group, commands in GROUPS.items():
         sections.append(f"## {group}")
         sections += [f"### `retinue {name}`\n\n{block(_help(name))}" for name in commands]
-    plugins = await app.engine.operations.source.plugins()
+    plugins = app.engine.project.current.plugins
     operations = [
         _operation(plugin, operation)
         for plugin in plugins.values()

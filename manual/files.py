@@ -6,7 +6,7 @@ from manual.markdown import code, page, table
 from manual.shapes import aliases_of, fields_of
 from retinue.definitions.file_shapes import DefinitionShape, PromptShape
 from retinue.definitions.manifest import ManifestShape
-from retinue.engine.scheduling.heartbeat_files import TaskShape
+from retinue.project.heartbeat_files import TaskShape
 from retinue.settings.table_reader import Shape
 
 _INTRODUCTION = """\

@@ -21,7 +21,7 @@ and `subagent_message` come with a prompt that lists resumable subagents: see
 
 async def tools_page(app: App) -> str:
     own = [function.as_tool(source="builtin") for function in (notify_parent, set_status)]
-    listed = [*(await app.engine.toolbox.tools()).values(), *own]
+    listed = [*app.engine.project.current.tools.values(), *own]
     tools = sorted(listed, key=lambda tool: (_family(tool), tool.name))
     sections: list[str] = []
     for family, members in groupby(tools, _family):

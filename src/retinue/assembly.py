@@ -5,15 +5,13 @@ import os
 import secrets
 from collections.abc import Mapping, Sequence
 from contextlib import AsyncExitStack
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from retinue.clock import Clock, SystemClock, machine_zone, zone_of
-from retinue.definitions.catalog import Catalog
 from retinue.definitions.installed import installed_packages
-from retinue.definitions.packages import PackageCatalog
-from retinue.definitions.project_skills import ProjectSkills
+from retinue.definitions.kept_sources import LAST_GOOD, KeptSources
 from retinue.engine.collaboration.collaboration_tools import COLLABORATION_TOOLS
 from retinue.engine.engine import Engine
 from retinue.engine.feed.outbox import Deliver
@@ -24,7 +22,7 @@ from retinue.engine.scheduling.schedule_tools import SCHEDULE_TOOLS
 from retinue.engine.skills.sandbox_mounts import SandboxMounts
 from retinue.engine.skills.sandbox_tokens import SandboxTokens
 from retinue.engine.skills.skill_catalog import READING_TOOL, SkillCatalog
-from retinue.engine.skills.skill_tool import SkillToolbox
+from retinue.engine.skills.skill_tool import reading_tool
 from retinue.engine.subagents.parent_tools import CHILD_TOOLS
 from retinue.engine.variables.values import Environment
 from retinue.engine.wiring import World
@@ -36,11 +34,13 @@ from retinue.plugins.artifacts.artifact_plugins import artifact_plugins
 from retinue.plugins.artifacts.due_items import DueLists
 from retinue.plugins.artifacts.repository import ArtifactRepository
 from retinue.plugins.artifacts.show_operation import Opener
-from retinue.plugins.operation_tools import PluginToolbox
-from retinue.plugins.plugin_registry import BuiltinPlugins, Plugins
-from retinue.plugins.port import Plugin, PluginSource
+from retinue.plugins.plugin_registry import combined_plugins
+from retinue.plugins.port import Plugin
 from retinue.plugins.project_plugins import ProjectPlugins
 from retinue.plugins.skill_folders import SkillFolders
+from retinue.problems import LoadProblem
+from retinue.project.reader import ProjectOptions, ProjectReader
+from retinue.project.watcher import ProjectWatcher
 from retinue.settings import Settings, load_settings
 from retinue.settings.encryption import KEY_FILE, KeySeal
 from retinue.stores.file_trees import LocalFileTrees
@@ -48,16 +48,14 @@ from retinue.stores.folders.archive import import_from
 from retinue.stores.folders.mirror import Mirror
 from retinue.stores.folders.rebuild import Rebuilt, open_or_rebuild
 from retinue.stores.sqlite.store import SqliteStore
+from retinue.times import interval_of
 from retinue.tools.builtin.builtin_tools import builtin_tools
-from retinue.tools.declared_tools import DeclaredToolbox
-from retinue.tools.function_tool import FunctionToolbox
+from retinue.tools.combined_tools import combined_tools
+from retinue.tools.function_tool import builtin_listing
 from retinue.tools.mcp.mcp_tools import McpToolbox
-from retinue.tools.package_tools import PackageToolbox, is_shared
 from retinue.tools.port import Toolbox
 from retinue.tools.probes import WatchProbe
-from retinue.tools.project_tools import ProjectToolbox
 from retinue.tools.threads import in_thread
-from retinue.tools.toolbox import CombinedToolbox
 
 if TYPE_CHECKING:
     from retinue.server.skill_door import SkillDoor
@@ -65,7 +63,6 @@ if TYPE_CHECKING:
 _TOKEN_BYTES = 32
 _PASS_GRACE_SECONDS = 10
 ENGINE_TOOLS = (*COLLABORATION_TOOLS, *SCHEDULE_TOOLS, *PANEL_TOOLS, *CHILD_TOOLS, READING_TOOL)
-_MCP_NAMES = ("mcp_*",)  # a server that is slow or down must not make definitions fail
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -88,7 +85,6 @@ class App:
     engine: Engine
     store: SqliteStore
     models: ModelRegistry
-    toolbox: CombinedToolbox
     mcp: McpToolbox
     trees: LocalFileTrees
     mirror: Mirror
@@ -175,30 +171,32 @@ async def _assembled(
 ) -> App:
     mcp = McpToolbox(settings.mcp, clock=extras.clock, project_dir=settings.project_dir)
     opened.push_async_callback(mcp.close)
-    shelf = PackageCatalog(
-        settings.project_dir, await in_thread(installed_packages, name="find packages")
-    )
     windows = Windows(extras.clock)
-    plugins = _plugins(settings.project_dir, extras, store, WindowOpener(windows, store))
-    skills = _skills(settings, extras.clock)
-    toolbox = _toolbox(settings, mcp, extras, shelf, plugins, skills)
+    folders = SkillFolders(settings.data_dir / "skills")
+    skills = _sandboxes(settings, folders, extras.clock)
     models = ModelRegistry.from_settings(settings, env, clock=extras.clock, extra=extras.models)
     opened.push_async_callback(models.close)
-    catalog = await _catalog(settings, toolbox, extras.clock, shelf, models)
+    opener = WindowOpener(windows, store)
+    options = replace(
+        _options(settings, extras, store, opener, skills),
+        skill_folders=folders,
+        known_models=models.checks(settings.model),
+    )
+    live = [one for one in (extras.tools, mcp if settings.mcp else None) if one is not None]
+    project = await _watched(options, live, opened)
+    mcp.on_change = project.look_soon
     trees = LocalFileTrees(settings.data_dir)
     world = World(
         store=store,
         schedules=store.schedules,
         probe=_probe(settings, store, trees, extras.clock),
         models=models,
-        toolbox=toolbox,
-        catalog=catalog,
+        project=project,
         settings=settings,
         clock=extras.clock,
         trees=trees,
         environment=_environment(settings, store),
-        plugins=plugins,
-        skills=skills.shelf,
+        skills=SkillCatalog(),
         servers=mcp.servers,
         connectors=extras.connectors,
         windows=windows,
@@ -216,7 +214,6 @@ async def _assembled(
         engine=engine,
         store=store,
         models=models,
-        toolbox=toolbox,
         mcp=mcp,
         trees=trees,
         mirror=mirror,
@@ -227,13 +224,26 @@ async def _assembled(
     )
 
 
-def _skills(settings: Settings, clock: Clock) -> SandboxMounts:
-    shelf = SkillCatalog(
-        SkillFolders(settings.data_dir / "skills"),
-        ProjectSkills(settings.project_dir / "skills", settings.data_dir),
+async def _watched(
+    options: ProjectOptions, live: Sequence[Toolbox], opened: AsyncExitStack
+) -> ProjectWatcher:
+    """Read the project's files for the first time."""
+    options = replace(
+        options,
+        installed=await in_thread(installed_packages, name="find packages"),
+        reading_tool=reading_tool(),
+        kept=KeptSources(options.data_dir / LAST_GOOD),
     )
+    project = ProjectWatcher(ProjectReader(options), clock=options.clock, live=live)
+    opened.push_async_callback(project.stop)
+    await project.look()
+    return project
+
+
+def _sandboxes(settings: Settings, folders: SkillFolders, clock: Clock) -> SandboxMounts:
     limit = settings.tools.shell.time_limit_seconds
-    return SandboxMounts(shelf, SandboxTokens(clock), seconds=limit + _PASS_GRACE_SECONDS)
+    seconds = limit + _PASS_GRACE_SECONDS
+    return SandboxMounts(folders.directory, SandboxTokens(clock), seconds=seconds)
 
 
 def _environment(settings: Settings, store: SqliteStore) -> Environment:
@@ -260,54 +270,22 @@ def _probe(
 async def read_project(project_dir: Path, env: Mapping[str, str]) -> Project:
     """Read the files of a project without opening its store or asking a server."""
     settings = load_settings(project_dir, env)
-    extras, shelf = Extras(), PackageCatalog(project_dir)
-    toolbox = _toolbox(
-        settings, None, extras, shelf, _plugins(project_dir, extras, _closed_store(project_dir))
-    )
-    catalog = await _catalog(settings, toolbox, extras.clock, shelf, None)
-    everything = CombinedToolbox(toolbox, DeclaredToolbox(catalog))
-    return Project(directory=project_dir, catalog=catalog, tools=await everything.tools())
+    files = ProjectReader(_options(settings, Extras(), _closed_store(project_dir)))
+    read = await in_thread(files.read, name="read project")
+    tools, _ = combined_tools([*read.earlier, *read.later])
+    return Project(directory=project_dir, catalog=read.catalog, tools=tools)
 
 
-async def read_plugins(project_dir: Path) -> PluginSource:
-    """Read the plugins of a project without opening its store."""
-    source = _plugins(project_dir, Extras(), _closed_store(project_dir))
-    await source.plugins()
-    return source
-
-
-async def _catalog(
-    settings: Settings,
-    toolbox: CombinedToolbox,
-    clock: Clock,
-    shelf: PackageCatalog,
-    models: ModelRegistry | None,
-) -> Catalog:
-    await toolbox.tools()  # so that definitions can be checked against what there is
-    return await in_thread(
-        lambda: Catalog(
-            settings.project_dir,
-            clock,
-            known_tools=lambda: [*toolbox.listed(), *ENGINE_TOOLS, *_MCP_NAMES],
-            known_models=models and models.checks(settings.model),
-            shared_tools=lambda: [*_shared(toolbox), *ENGINE_TOOLS],
-            shelf=shelf,
-        ),
-        name="load definitions",
-    )
-
-
-def _shared(toolbox: CombinedToolbox) -> Sequence[str]:
-    return [name for name, tool in toolbox.listed().items() if is_shared(tool)]
-
-
-def _plugins(
-    project_dir: Path, extras: Extras, store: SqliteStore, opener: Opener | None = None
-) -> PluginSource:
-    built_in = artifact_plugins(store.artifacts, zone_of(machine_zone()), opener)
-    return Plugins(
-        BuiltinPlugins(*built_in, *extras.plugins), ProjectPlugins(project_dir / "plugins")
-    )
+async def read_plugins(
+    project_dir: Path,
+) -> tuple[Mapping[str, Plugin], Sequence[LoadProblem]]:
+    """Read the plugins of a project without opening its store, and list what does not load."""
+    own = ProjectPlugins(project_dir / "plugins")
+    found = await in_thread(own.read, name="read plugins")
+    store = _closed_store(project_dir)
+    built_in = {one.id: one for one in artifact_plugins(store.artifacts, zone_of(machine_zone()))}
+    plugins, clashes = combined_plugins([built_in, found])
+    return plugins, [*own.problems(), *clashes]
 
 
 def _closed_store(project_dir: Path) -> SqliteStore:
@@ -315,16 +293,20 @@ def _closed_store(project_dir: Path) -> SqliteStore:
     return SqliteStore(project_dir / ".retinue")
 
 
-def _toolbox(
+def _options(
     settings: Settings,
-    mcp: McpToolbox | None,
     extras: Extras,
-    shelf: PackageCatalog,
-    plugins: PluginSource,
+    store: SqliteStore,
+    opener: Opener | None = None,
     skills: SandboxMounts | None = None,
-) -> CombinedToolbox:
-    sources: list[Toolbox] = [
-        FunctionToolbox(
+) -> ProjectOptions:
+    """How the files of a project are read, without its models and its last good versions."""
+    built_in = artifact_plugins(store.artifacts, zone_of(machine_zone()), opener)
+    return ProjectOptions(
+        project_dir=settings.project_dir,
+        data_dir=settings.data_dir,
+        clock=extras.clock,
+        builtin=builtin_listing(
             builtin_tools(
                 clock=extras.clock,
                 private=settings.data_dir,
@@ -332,17 +314,10 @@ def _toolbox(
                 equip=skills.equip if skills is not None else None,
             )
         ),
-        PluginToolbox(plugins, extras.clock, skills.shelf.folders if skills is not None else None),
-    ]
-    if skills is not None:
-        sources.append(SkillToolbox(skills.shelf))
-    if extras.tools is not None:
-        sources.append(extras.tools)
-    sources.append(ProjectToolbox(settings.project_dir / "tools"))
-    sources.append(PackageToolbox(shelf))
-    if mcp is not None and settings.mcp:
-        sources.append(mcp)
-    return CombinedToolbox(*sources)
+        plugins=[*built_in, *extras.plugins],
+        reserved=ENGINE_TOOLS,
+        heartbeat_every=interval_of(settings.heartbeat.every),
+    )
 
 
 def _token(settings: Settings) -> tuple[str, bool]:

@@ -252,8 +252,8 @@ async def test_what_a_definition_denies_is_denied_to_a_pass_that_lives(house: Ho
     file.write_text(file.read_text().replace('"shelf_burn"', '"shelf_*"'))
 
     async def is_read() -> bool:
-        await house.app.engine.reload.definitions()
-        return "shelf_*" in (house.app.engine.catalog.definition("clerk").tool_denylist or ())
+        catalog = (await house.app.engine.project.look()).catalog
+        return "shelf_*" in (catalog.definition("clerk").tool_denylist or ())
 
     await until(is_read)
     (files / "denied").touch()

@@ -215,7 +215,7 @@ async def test_every_parameter_of_every_builtin_tool_is_described(tmp_path: Path
         await wire.ask("boss")
         await wire.ask("boss", "create")
         sent = {name: one for body in wire.bodies for name, one in sent_tools(body).items()}
-        own = await wire.app.engine.toolbox.tools()
+        own = wire.app.engine.project.current.tools
         sent |= {tool.name: tool.parameters for tool in own.values()}
     assert set(sent) >= {*ENGINE_TOOLS, "subagent_create", "subagent_message", "shell"}
     missing = [

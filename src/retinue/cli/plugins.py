@@ -80,8 +80,8 @@ async def _read(project: Path) -> tuple[Sequence[str], Sequence[str]]:
     from retinue.cli.logs import keep_quiet
 
     keep_quiet()
-    source = await read_plugins(project)
-    return list(await source.plugins()), [str(problem) for problem in source.problems()]
+    plugins, problems = await read_plugins(project)
+    return list(plugins), [str(problem) for problem in problems]
 
 
 def _parsed(plugin: "PluginEntry", arguments: Sequence[str]) -> Parsed:

@@ -135,7 +135,7 @@ async def _opened(project: Path, *, is_rebuilding: bool) -> "AsyncGenerator[App]
         from retinue.assembly import open_app, tune_process
         from retinue.cli.logs import without
 
-        with without("retinue.definitions.catalog"):  # printed at the end of start-up instead
+        with without("retinue.definitions.catalog_reader"):  # printed after start-up instead
             app = await open_app(project, environment(), rebuilds=is_rebuilding)
     finally:
         gc.enable()

@@ -6,7 +6,12 @@ from typing import Literal
 
 from retinue.definitions.model_options import ModelOptions
 from retinue.definitions.prompt import Prompt, Variable
-from retinue.definitions.scoping import NameScope, Patterns, Scope, first_match
+from retinue.definitions.scoping import (
+    NameScope,
+    Patterns,
+    Scope,
+    first_match,
+)
 from retinue.definitions.side import Side
 from retinue.errors import UsageError
 from retinue.ids import SideName
@@ -35,6 +40,15 @@ class Home:
     version: str
     tools: frozenset[str] = frozenset()
     """tools of the project's servers that the package needs"""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Rights:
+    """The lists of a definition: which tools, skills and peers its agents may use."""
+
+    tools: Scope = field(default_factory=Scope)
+    skills: NameScope = field(default_factory=NameScope)
+    agents: NameScope = field(default_factory=NameScope)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -88,27 +102,41 @@ class Definition:
     file: str = ""
     """relative to the project; empty for the built-in one"""
     warnings: tuple[str, ...] = ()
+    within: Rights | None = None
+    """rights that a later version of the file still gives; a running turn has no more than these"""
 
     @property
     def is_dual(self) -> bool:
         return self.kind == "dual_ai"
 
     @property
-    def tool_scope(self) -> Scope:
-        return Scope(
-            tool_allowlist=self.tool_allowlist,
-            tool_denylist=self.tool_denylist,
-            capability_allowlist=self.capability_allowlist,
-            capability_denylist=self.capability_denylist,
+    def rights(self) -> Rights:
+        """As the file gives them."""
+        return Rights(
+            tools=Scope(
+                tool_allowlist=self.tool_allowlist,
+                tool_denylist=self.tool_denylist,
+                capability_allowlist=self.capability_allowlist,
+                capability_denylist=self.capability_denylist,
+            ),
+            skills=NameScope(allowlist=self.skill_allowlist, denylist=self.skill_denylist),
+            agents=NameScope(allowlist=self.agent_allowlist, denylist=self.agent_denylist),
         )
 
     @property
+    def tool_scope(self) -> Scope:
+        own = self.rights.tools
+        return own if self.within is None else replace(own, within=self.within.tools)
+
+    @property
     def skill_scope(self) -> NameScope:
-        return NameScope(allowlist=self.skill_allowlist, denylist=self.skill_denylist)
+        own = self.rights.skills
+        return own if self.within is None else replace(own, within=self.within.skills)
 
     @property
     def agent_scope(self) -> NameScope:
-        return NameScope(allowlist=self.agent_allowlist, denylist=self.agent_denylist)
+        own = self.rights.agents
+        return own if self.within is None else replace(own, within=self.within.agents)
 
     def needs_approval(self, tool: str) -> bool:
         return first_match(self.tool_approvals, tool) is not None

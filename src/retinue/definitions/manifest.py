@@ -2,7 +2,6 @@
 
 import re
 from dataclasses import dataclass
-from pathlib import Path
 
 from retinue.definitions.file_shapes import Name, Names, Text
 from retinue.definitions.formats import read_toml
@@ -86,9 +85,9 @@ def normalized(name: str) -> str:
     return re.sub(r"[-_.]+", "-", name).lower()
 
 
-def read_manifest(path: Path, file: str) -> tuple[Manifest | None, tuple[LoadProblem, ...]]:
-    """Read the manifest of a package, or tell why there is none. Raises `DefinitionError`."""
-    text = path.read_bytes().decode("utf-8", "replace")
+def read_manifest(data: bytes, file: str) -> tuple[Manifest | None, tuple[LoadProblem, ...]]:
+    """Read the manifest of a package, or say why there is none. Raises `DefinitionError`."""
+    text = data.decode("utf-8", "replace")
     tidied = tidy(ManifestShape, read_toml(text, file))
     checked = check(ManifestShape, tidied.table, tidied.spelling)
     complaints = [*tidied.unknown, *tidied.errors, *checked.errors]

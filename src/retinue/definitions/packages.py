@@ -5,14 +5,19 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from retinue.definitions.kept_sources import (
+    NOTHING_KEPT,
+    GoodFile,
+    KeptSources,
+    Stamp,
+    stamp_of,
+)
 from retinue.definitions.manifest import MANIFEST, Manifest, normalized, read_manifest
 from retinue.errors import DefinitionError
 from retinue.problems import LoadProblem
 
 PACKAGES = "packages"
 SCRIPTED = "scripted:"
-
-_Stamp = tuple[int, int, int] | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -60,7 +65,7 @@ class Shelved:
 class _Read:
     """A manifest as it was last read; a good one stays when the next is not."""
 
-    stamp: _Stamp
+    stamp: Stamp | None
     manifest: Manifest | None
     problems: tuple[LoadProblem, ...]
 
@@ -68,8 +73,15 @@ class _Read:
 class PackageCatalog:
     """Looks for packages; of two with one name, the first stays."""
 
-    def __init__(self, project_dir: Path, installed: Sequence[PackagePlace] = ()) -> None:
+    def __init__(
+        self,
+        project_dir: Path,
+        installed: Sequence[PackagePlace] = (),
+        *,
+        kept: KeptSources = NOTHING_KEPT,
+    ) -> None:
         self._project_dir = project_dir
+        self._kept = kept
         self._installed = tuple(installed)
         self._read: dict[PackagePlace, _Read] = {}
         self._shelved = Shelved()
@@ -78,7 +90,6 @@ class PackageCatalog:
         """Give what is there now: the same object as long as nothing changed."""
         places = [*_folders(self._project_dir), *self._installed]
         read = {place: self._current(place) for place in places}
-        # Another thread may look as well; each replaces the two as a whole, with the same.
         if list(read.items()) != list(self._read.items()):
             self._shelved = self._arranged(read)
             self._read = read
@@ -89,7 +100,28 @@ class PackageCatalog:
         known = self._read.get(place)
         if known is not None and known.stamp == stamp:
             return known
-        return _manifest(place, stamp, known.manifest if known else None)
+        last_good = known.manifest if known else self._copied(place)
+        return _manifest(place, stamp, last_good)
+
+    def files(self) -> list[str]:
+        """Every manifest there is, as people know it."""
+        return [place.manifest_file for place, one in self._read.items() if one.stamp is not None]
+
+    def good_files(self) -> list[GoodFile]:
+        """The manifests whose present version is in use."""
+        return [
+            GoodFile(file=place.manifest_file, path=place.directory / MANIFEST, stamp=one.stamp)
+            for place, one in self._read.items()
+            if one.stamp is not None and not any(problem.is_error for problem in one.problems)
+        ]
+
+    def _copied(self, place: PackagePlace) -> Manifest | None:
+        """The last good manifest that an earlier process kept."""
+        data = self._kept.read(place.manifest_file)
+        try:
+            return None if data is None else read_manifest(data, place.manifest_file)[0]
+        except DefinitionError:
+            return None
 
     def _arranged(self, read: dict[PackagePlace, _Read]) -> Shelved:
         packages: dict[str, Package] = {}
@@ -121,14 +153,14 @@ def _folders(project_dir: Path) -> Iterator[PackagePlace]:
             yield PackagePlace(directory=Path(entry.path), shown=f"{PACKAGES}/{shown}")
 
 
-def _manifest(place: PackagePlace, stamp: _Stamp, last_good: Manifest | None) -> _Read:
+def _manifest(place: PackagePlace, stamp: Stamp | None, last_good: Manifest | None) -> _Read:
     file = place.manifest_file
     if stamp is None:
         message = f"there is no {MANIFEST}, so this is no package"
         problem = LoadProblem(file=place.shown, message=message, severity="warning")
         return _Read(stamp=stamp, manifest=None, problems=(problem,))
     try:
-        manifest, problems = read_manifest(place.directory / MANIFEST, file)
+        manifest, problems = read_manifest((place.directory / MANIFEST).read_bytes(), file)
     except DefinitionError as error:
         problem = LoadProblem(file=file, field=error.field, line=error.line, message=error.reason)
         manifest, problems = None, (problem,)
@@ -140,9 +172,8 @@ def _manifest(place: PackagePlace, stamp: _Stamp, last_good: Manifest | None) ->
     return _Read(stamp=stamp, manifest=manifest or last_good, problems=problems)
 
 
-def _stamp(path: Path) -> _Stamp:
+def _stamp(path: Path) -> Stamp | None:
     try:
-        status = path.stat()
+        return stamp_of(path.stat())
     except OSError:
         return None
-    return status.st_mtime_ns, status.st_size, status.st_ino

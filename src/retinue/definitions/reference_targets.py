@@ -26,6 +26,8 @@ class ModelChecks:
     problem: ModelProblem
     unsupported: UnsupportedOptions
     default: str
+    refresh: abc.Callable[[], None] = lambda: None
+    """forgets models whose keys changed or are gone"""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -87,13 +87,16 @@ class Scope:
     tool_denylist: Patterns | None = None
     capability_allowlist: Patterns | None = None
     capability_denylist: Patterns | None = None
+    within: "Scope | None" = None
+    """another scope, which has to allow the tool as well"""
 
 
 def verdict(scope: Scope, tool: ScopedTool) -> Verdict:
     """Decide about one tool; the verdict names the rule that refused it, for the audit log."""
     if tool.name.startswith(SYSTEM_PREFIX):
         return ALLOWED
-    return _tool_verdict(scope, tool)
+    found = _tool_verdict(scope, tool)
+    return verdict(scope.within, tool) if found and scope.within is not None else found
 
 
 def is_allowed(scope: Scope, tool: ScopedTool) -> bool:
@@ -111,6 +114,8 @@ class NameScope:
 
     allowlist: Patterns | None = None
     denylist: Patterns | None = None
+    within: "NameScope | None" = None
+    """another scope, which has to allow the name as well"""
 
 
 def skill_verdict(scope: NameScope, plugin: str) -> Verdict:
@@ -186,4 +191,4 @@ def _name_verdict(scope: NameScope, name: str, allow: ScopeRule, deny: ScopeRule
     pattern = first_match(scope.denylist or (), name)
     if pattern is not None:
         return Verdict(rule=deny, subject=name, pattern=pattern)
-    return ALLOWED
+    return ALLOWED if scope.within is None else _name_verdict(scope.within, name, allow, deny)

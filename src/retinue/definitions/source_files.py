@@ -109,13 +109,15 @@ class _Contents:
     problems: tuple[LoadProblem, ...] = ()
 
 
-def read_source(path: Path, place: PackagePlace, folder: Folder) -> SourceFile:
-    """Read a file of a folder; nothing that can be wrong with it raises."""
+def read_source(
+    path: Path, place: PackagePlace, folder: Folder, data: bytes | None = None
+) -> SourceFile:
+    """Read a file of a folder, or these contents of it; nothing that can be wrong raises."""
     file = shown_path(path, place)
     if path.suffix not in folder.suffixes:
         return SourceFile(file=file, folder=folder, problems=_not_read(path, file, folder))
     try:
-        contents = _contents(path, file, folder)
+        contents = _contents(path, file, folder, _bytes(path, file) if data is None else data)
         half = {id(found): _half_character(found, file) for found in contents.found}
     except DefinitionError as error:
         return SourceFile(file=file, folder=folder, problems=(_problem_of(error),))
@@ -150,8 +152,7 @@ def _not_read(path: Path, file: str, folder: Folder) -> tuple[LoadProblem, ...]:
     return (LoadProblem(file=file, message=message, severity="warning"),)
 
 
-def _contents(path: Path, file: str, folder: Folder) -> _Contents:
-    data = _bytes(path, file)
+def _contents(path: Path, file: str, folder: Folder, data: bytes) -> _Contents:
     if path.suffix == ".py":
         declared = run_declarations(data, path, file)
         return _Contents(

@@ -2,7 +2,6 @@
 
 from retinue.agents.descriptor import Descriptor, SwarmDescriptor
 from retinue.agents.state import AgentState
-from retinue.engine.prompting.reload import Reload
 from retinue.engine.rules.messages import configured_definition
 from retinue.engine.wiring import World
 from retinue.errors import UsageError
@@ -13,21 +12,21 @@ from retinue.stores.port import NewAgent
 class Addressing:
     """Finds the definition that an agent of a descriptor is made from."""
 
-    def __init__(self, world: World, reload: Reload) -> None:
+    def __init__(self, world: World) -> None:
         self._world = world
-        self._reload = reload
 
     async def of(self, owner: OwnerId, descriptor: Descriptor, definition: str | None) -> NewAgent:
         world = self._world
-        await self._reload.definitions()
         configured = configured_definition(descriptor, world.settings)
         if configured is not None and definition not in (None, configured):
             raise UsageError(f"definition: the settings say that this is a {configured!r}")
         if isinstance(descriptor, SwarmDescriptor):
             await world.store.agent(owner, descriptor.contact_agent_id)
         preferred = world.settings.agents.default_definition
-        name = definition or configured or preferred or world.catalog.default().name
-        world.catalog.public(name)
+        wanted = definition or configured or preferred
+        catalog = await world.project.catalog_with(wanted)
+        name = wanted or catalog.default().name
+        catalog.public(name)
         now = world.clock.now()
         return NewAgent(
             id=new_agent_id(),

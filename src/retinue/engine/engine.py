@@ -22,6 +22,7 @@ from retinue.agents.command import (
 )
 from retinue.agents.descriptor import Descriptor, UserDescriptor
 from retinue.agents.inbox import FINAL, Item, Sender
+from retinue.definitions.catalog import Catalog
 from retinue.engine import wiring
 from retinue.engine.addressing import Addressing
 from retinue.engine.agent.agent_cache import AgentCache
@@ -41,7 +42,7 @@ from retinue.engine.lineage.peers import contact_of
 from retinue.engine.panels.windows import Windows
 from retinue.engine.prompting.artifact_index import ArtifactIndex
 from retinue.engine.prompting.permanent_directory import PermanentDirectory
-from retinue.engine.prompting.reload import Reload
+from retinue.engine.prompting.turn_snapshots import TurnSnapshots
 from retinue.engine.requests.decisions import Requests
 from retinue.engine.rules.decision import breaks_off
 from retinue.engine.rules.messages import checked_text, new_message, new_withdrawal
@@ -57,6 +58,7 @@ from retinue.errors import (
 )
 from retinue.events import AgentView, DefinitionsEvent, Event, SchedulesEvent
 from retinue.ids import AgentId, ItemId, OwnerId, new_id
+from retinue.project.snapshot import ProjectSnapshot
 from retinue.records import FileReference
 from retinue.stores.port import Agent, Offset, Post, Receipt
 from retinue.stores.port import Change as StoredChange
@@ -67,7 +69,6 @@ logger = logging.getLogger(__name__)
 
 _DEFECT_RETRY_SECONDS = 5.0
 _FULL_RETRY_SECONDS = 1.0
-_FILES_SECONDS = 1.0
 
 
 class Engine:
@@ -76,15 +77,14 @@ class Engine:
     def __init__(self, world: wiring.World, dispatch: Dispatch | None = None) -> None:
         limits = limits_of(world.settings)
         self.store = world.store
-        self.catalog = world.catalog
+        self.project = world.project
         self.settings = world.settings
         self.models = world.models
         self.servers = world.servers
-        self.reload = Reload(world.catalog)
-        self.schedules = wiring.make_schedules(world, self.reload)
+        self.schedules = wiring.make_schedules(world)
         self.windows = world.windows or Windows(world.clock)
-        self._addressing = Addressing(world, self.reload)
-        self.toolbox = wiring.make_toolbox(world, limits, self.schedules, self.windows)
+        self._addressing = Addressing(world)
+        world.project.adopt(wiring.make_tools(world, limits, self.schedules, self.windows))
         self._clock = world.clock
         self._limits = limits
         self._trees = world.trees
@@ -97,16 +97,15 @@ class Engine:
             foreground=limits.foreground, background=limits.background, clock=world.clock
         )
         self._quarantine = CrashQuarantine(self._dispatch.wake)
-        self._directory = PermanentDirectory(world.store, world.catalog)
+        self._directory = PermanentDirectory(world.store)
         self._artifact_index = ArtifactIndex(world.store)
         self.environment = world.environment
         self._outcomes = Outcomes(world.store)
         self._fast_admission = FastAdmission(self._dispatch, self._outcomes, limits)
-        self.variables = wiring.make_office(world, limits, self.toolbox, self.reload, self._command)
+        self.variables = wiring.make_office(world, limits, self._command)
         parts = wiring.Parts(
             feed=self._feed,
-            reload=self.reload,
-            toolbox=self.toolbox,
+            snapshots=TurnSnapshots(world.project),
             outbox=self._outbox,
             directory=self._directory,
             fast_admission=self._fast_admission,
@@ -116,9 +115,8 @@ class Engine:
         )
         self._runner = wiring.make_runner(world, limits, parts)
         setup = self._runner.setup
-        self.skills = world.skills
         self.contexts = wiring.make_contexts(world, limits, setup)
-        self.operations = wiring.make_operations(world, limits, setup.config_of)
+        self.operations = wiring.make_operations(world, limits, setup)
         self._running: set[AgentId] = set()
         disk = self._runner.disk
         self._commands = CommandAdmission(
@@ -127,11 +125,12 @@ class Engine:
         self._arrived: dict[AgentId, list[Item]] = {}  # while the agent was being loaded
         self._chats = ChatRedirects(world.store, world.connectors)
         self._crashed: set[AgentId] = set()
-        self._watcher: asyncio.Task[None] | None = None
+        self._heartbeat_tasks = world.project.current.heartbeat
         self._unlisten = world.store.listen(self._follow)
+        self._unwatch = world.project.listen(self._files_changed)
         self.heartbeat = Heartbeat(self.schedules, world.store, world.clock, self.reset)
         self._scheduler = Scheduler(
-            self.schedules, self.heartbeat, world.clock, self._rescheduled, setup.tools_of
+            self.schedules, self.heartbeat, world.clock, self._rescheduled, self._current_tools
         )
 
     # -- life
@@ -147,7 +146,7 @@ class Engine:
         self._outbox.start()
         self.requests.start()
         waking = await self.store.waking()  # again: what was admitted meanwhile woke nobody
-        self._watcher = asyncio.create_task(self._watch_files())
+        self.project.start()
         for agent_id, priority in waking:
             self._dispatch.wake(agent_id, priority)
         await self._scheduler.start()
@@ -159,8 +158,7 @@ class Engine:
         self._runner.begin_stopping()
         self._commands.close()
         self._feed.close()
-        if self._watcher is not None:
-            self._watcher.cancel()
+        await self.project.stop()
         self._break_off(including_tools=False)
         ending = asyncio.create_task(self._dispatch.end())
         await asyncio.wait({ending}, timeout=patience)
@@ -170,6 +168,7 @@ class Engine:
         await self._outbox.stop()
         await self.requests.stop()
         self._unlisten()
+        self._unwatch()
         self._runner.disk.tell_lost()
 
     def _break_off(self, *, including_tools: bool) -> None:
@@ -177,17 +176,17 @@ class Engine:
             if including_tools or not live.is_running_tools:
                 live.interrupt()
 
-    async def _watch_files(self) -> None:
-        """Tell the doors when files changed, also while nobody runs a turn."""
-        shown = self.reload.shown(self.toolbox), self.skills.revision
-        while True:
-            await self._clock.sleep(_FILES_SECONDS)
-            self._scheduler.look()
-            await self.reload.everything(self.toolbox)
-            now = self.reload.shown(self.toolbox), self.skills.revision
-            before, shown = shown, now
-            if shown != before:
-                self._feed.announce(DefinitionsEvent())
+    def _files_changed(self, snapshot: ProjectSnapshot) -> None:
+        """Announce a new snapshot to the doors, and to the scheduler what concerns it."""
+        if snapshot.heartbeat is not self._heartbeat_tasks:
+            self._heartbeat_tasks = snapshot.heartbeat
+            self._scheduler.wake()
+        self._feed.announce(DefinitionsEvent())
+
+    @property
+    def catalog(self) -> Catalog:
+        """The definitions as they were last read."""
+        return self.project.current.catalog
 
     def _rescheduled(self, owner: OwnerId) -> None:
         self._feed.announce(SchedulesEvent(), owner=owner)
@@ -207,6 +206,7 @@ class Engine:
         """Find the agent of this descriptor or create it; without one, it is a new conversation."""
         if descriptor is None:
             descriptor = UserDescriptor(connector="web", user_id=owner, channel_id=new_id("w"))
+        await self.project.look()  # the definition may have been saved a moment ago
         new = await self._addressing.of(owner, descriptor, definition)
         shown = clean_json(dict(attributes or {}))
         sealed = self.environment.sealed_for(new.id, env or {})
@@ -367,7 +367,12 @@ class Engine:
     async def tools_of(self, owner: OwnerId, agent_id: AgentId) -> Sequence[Tool]:
         """The tools that this agent may call."""
         agent = await self.store.agent(owner, agent_id)
-        return await self._runner.setup.tools_of(agent.definition, agent)
+        await self.project.look()
+        return await self._current_tools(agent.definition, agent)
+
+    async def _current_tools(self, definition: str, holder: Agent | None) -> Sequence[Tool]:
+        setup, current = self._runner.setup, self.project.current
+        return list(setup.config_of(current, definition, "side_a", holder).tools.values())
 
     # -- working
 
@@ -384,6 +389,7 @@ class Engine:
                 live.descriptor = change.agent.descriptor
             if change.is_deleted:
                 self._live.pop(change.agent_id, None)
+                self._runner.setup.snapshots.release(change.agent_id)
                 self._outcomes.forgotten(change.agent_id)
             if change.requests:
                 self.requests.look_again()

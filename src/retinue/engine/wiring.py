@@ -5,10 +5,9 @@ from dataclasses import dataclass, field
 from random import Random
 
 from retinue.clock import Clock
-from retinue.definitions.catalog import Catalog
 from retinue.engine.agent.limits import Limits
 from retinue.engine.calls.approvals import Approvals
-from retinue.engine.calls.plugin_calls import Operations, PlanOf
+from retinue.engine.calls.plugin_calls import Operations
 from retinue.engine.calls.tool_call import ToolCalls
 from retinue.engine.collaboration.collaboration_tools import collaboration_tools
 from retinue.engine.collaboration.services import CollaborationServices
@@ -23,8 +22,8 @@ from retinue.engine.panels.windows import Windows
 from retinue.engine.prompting.permanent_directory import PermanentDirectory
 from retinue.engine.prompting.prompt_config import OwnTools, PromptConfigs, together
 from retinue.engine.prompting.prompt_sources import Artifacts, NoSkills, Skills
-from retinue.engine.prompting.reload import Reload
 from retinue.engine.prompting.step_setup import StepSetup
+from retinue.engine.prompting.turn_snapshots import TurnSnapshots
 from retinue.engine.requests.ask import AskDesk
 from retinue.engine.rules.context_room import ContextRoom
 from retinue.engine.scheduling.schedule_service import Schedules
@@ -49,17 +48,14 @@ from retinue.engine.turn.subagent_completion import Completions
 from retinue.engine.turn.tool_batch import ToolBatches
 from retinue.engine.turn.view import TurnViews
 from retinue.engine.variables.values import Environment
-from retinue.engine.writes.handoff import Handoffs
+from retinue.engine.writes.handoff import handoffs
 from retinue.models.port import Models
-from retinue.plugins.plugin_registry import Plugins
-from retinue.plugins.port import PluginSource
+from retinue.project.watcher import ProjectWatcher
 from retinue.settings import Settings
 from retinue.stores.port import Store
 from retinue.stores.schedule_port import ScheduleStore
-from retinue.tools.declared_tools import DeclaredToolbox
-from retinue.tools.function_tool import FunctionToolbox
-from retinue.tools.port import FileTrees, Toolbox, ToolServer
-from retinue.tools.toolbox import CombinedToolbox
+from retinue.tools.function_tool import builtin_listing
+from retinue.tools.port import FileTrees, Tool, ToolServer
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -70,13 +66,11 @@ class World:
     schedules: ScheduleStore
     probe: Probe  # looks at what schedules watch
     models: Models
-    toolbox: Toolbox
-    catalog: Catalog
+    project: ProjectWatcher
     settings: Settings
     clock: Clock
     trees: FileTrees
     environment: Environment
-    plugins: PluginSource = field(default_factory=Plugins)
     connectors: Mapping[str, Deliver] = field(default_factory=dict[str, Deliver])
     random: Random = field(default_factory=Random)
     skills: Skills = field(default_factory=NoSkills)
@@ -85,59 +79,48 @@ class World:
     collaborates: bool = True  # agents get the tools with which they work together
 
 
-def make_schedules(world: World, reload: Reload) -> Schedules:
+def make_schedules(world: World) -> Schedules:
     return Schedules(
         store=world.store,
         schedules=world.schedules,
-        catalog=world.catalog,
-        reload=reload,
+        project=world.project,
         settings=world.settings,
         probe=world.probe,
         clock=world.clock,
     )
 
 
-def make_toolbox(world: World, limits: Limits, schedules: Schedules, windows: Windows) -> Toolbox:
-    """The tools of the world, and the engine's own."""
-    declared = DeclaredToolbox(world.catalog)
+def make_tools(
+    world: World, limits: Limits, schedules: Schedules, windows: Windows
+) -> Mapping[str, Tool]:
+    """The engine's own tools."""
     if not world.collaborates:
-        return CombinedToolbox(world.toolbox, declared)
+        return {}
     services = _services(world, limits)
-    return CombinedToolbox(
-        FunctionToolbox(
-            [
-                *collaboration_tools(services),
-                *schedule_tools(schedules),
-                *panel_tools(windows),
-            ]
-        ),
-        world.toolbox,
-        declared,
+    return builtin_listing(
+        [*collaboration_tools(services), *schedule_tools(schedules), *panel_tools(windows)]
     )
 
 
-def make_operations(world: World, limits: Limits, config_of: PlanOf) -> Operations:
+def make_operations(world: World, limits: Limits, setup: StepSetup) -> Operations:
     return Operations(
-        plugins=world.plugins,
+        project=world.project,
+        snapshots=setup.snapshots,
         store=world.store,
         clock=world.clock,
-        config_of=config_of,
+        config_of=setup.config_of,
         environment=world.environment,
         seconds=limits.tool_seconds,
     )
 
 
-def make_office(
-    world: World, limits: Limits, toolbox: Toolbox, reload: Reload, command: GiveCommand
-) -> VariableService:
+def make_office(world: World, limits: Limits, command: GiveCommand) -> VariableService:
     return VariableService(
         deferred=Deferred(_services(world, limits)),
         clock=world.clock,
         environment=world.environment,
         store=world.store,
-        catalog=world.catalog,
-        toolbox=toolbox,
-        reload=reload,
+        project=world.project,
         command=command,
     )
 
@@ -145,9 +128,8 @@ def make_office(
 def make_own_tools(world: World, limits: Limits) -> OwnTools:
     """What prompts offer beside the tools of the toolbox."""
     services = _services(world, limits)
-    others = together(Handoffs(world.catalog), SubagentTools(services), ChildTools())
+    others = together(handoffs, SubagentTools(services), ChildTools())
     asked = SubPrompts(
-        catalog=world.catalog,
         models=world.models,
         default_model=world.settings.model,
         limits=limits,
@@ -160,7 +142,7 @@ def make_own_tools(world: World, limits: Limits) -> OwnTools:
 def _services(world: World, limits: Limits) -> CollaborationServices:
     return CollaborationServices(
         store=world.store,
-        catalog=world.catalog,
+        project=world.project,
         settings=world.settings,
         limits=limits,
         clock=world.clock,
@@ -174,8 +156,7 @@ class Parts:
     """What the engine and its runner both work with."""
 
     feed: Feed
-    reload: Reload
-    toolbox: Toolbox
+    snapshots: TurnSnapshots
     outbox: Outbox
     directory: PermanentDirectory
     fast_admission: FastAdmission
@@ -186,13 +167,9 @@ class Parts:
 
 def make_setup(world: World, limits: Limits, parts: Parts) -> StepSetup:
     return StepSetup(
-        configs=PromptConfigs(
-            world.catalog, world.settings.model, make_own_tools(world, limits), world.skills
-        ),
-        reload=parts.reload,
-        toolbox=parts.toolbox,
+        configs=PromptConfigs(world.settings.model, make_own_tools(world, limits), world.skills),
+        snapshots=parts.snapshots,
         models=world.models,
-        clock=world.clock,
         limits=limits,
         directory=parts.directory,
         environment=world.environment,
@@ -205,6 +182,7 @@ def make_contexts(world: World, limits: Limits, setup: StepSetup) -> ContextPrev
     """What shows people the contexts of agents."""
     return ContextPreviews(
         store=world.store,
+        project=world.project,
         setup=setup,
         composer=RequestBuilder(
             setup=setup, hooks=Hooks(world.trees, world.clock, setup.limits), trees=world.trees
@@ -214,8 +192,8 @@ def make_contexts(world: World, limits: Limits, setup: StepSetup) -> ContextPrev
     )
 
 
-def _completion(world: World, limits: Limits, committer: Committer) -> Completion:
-    completions = Completions(store=world.store, trees=world.trees, catalog=world.catalog)
+def _completion(world: World, limits: Limits, parts: Parts, committer: Committer) -> Completion:
+    completions = Completions(store=world.store, trees=world.trees, snapshots=parts.snapshots)
     reporter = Reporter(store=world.store, limits=limits, completions=completions)
     return Completion(committer=committer, reporter=reporter)
 
@@ -236,8 +214,8 @@ def make_runner(world: World, limits: Limits, parts: Parts) -> Runner:
     )
     setup = make_setup(world, limits, parts)
     hooks = Hooks(world.trees, world.clock, limits)
-    completion = _completion(world, limits, committer)
-    boots = Boots(world.environment, world.catalog)
+    completion = _completion(world, limits, parts, committer)
+    boots = Boots(world.environment)
     room = ContextRoom(limits)
     caller = ModelCalls(
         committer=committer,

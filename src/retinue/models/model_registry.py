@@ -56,6 +56,7 @@ class ModelRegistry:
         self._clock = clock or SystemClock()
         self._vendors = Vendors(timeouts or Timeouts())
         self._models: dict[str, Model] = {OFFLINE: OfflineModel(self._clock), **(extra or {})}
+        self._connections: dict[str, Connection] = {}  # that models were made with
         self._building = asyncio.Lock()
 
     @classmethod
@@ -104,7 +105,10 @@ class ModelRegistry:
     def checks(self, default: str) -> ModelChecks:
         """Return the checks for models and options in definition files."""
         return ModelChecks(
-            problem=self.problem, unsupported=self._unsupported_options, default=default
+            problem=self.problem,
+            unsupported=self._unsupported_options,
+            default=default,
+            refresh=self.refresh,
         )
 
     def _unsupported_options(self, name: str) -> frozenset[OptionName]:
@@ -114,6 +118,17 @@ class ModelRegistry:
         if settings is None or self.problem(name) is not None:
             return frozenset()
         return unsupported_options(self._kind(name, provider, settings), settings.api)
+
+    def refresh(self) -> None:
+        """Forget the models whose keys or addresses changed: they are made again when needed."""
+        for name, connection in list(self._connections.items()):
+            try:
+                is_same = self._find_provider(name)[0] == connection
+            except UnknownModelError:
+                is_same = False
+            if not is_same:
+                self._connections.pop(name, None)
+                self._models.pop(name, None)
 
     def _script_problem(self, name: str) -> str | None:
         path = name.partition(":")[2]
@@ -137,6 +152,7 @@ class ModelRegistry:
             path = self._project_dir / model
             return await asyncio.to_thread(load_script, path, name=name, clock=self._clock)
         connection, settings = self._find_provider(name)
+        self._connections[name] = connection
         return await self._vendors.model(connection, model, window=settings.context_window)
 
     def _find_provider(self, name: str) -> tuple[Connection, ProviderSettings]:

@@ -4,40 +4,14 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from retinue.clock import Clock
-from retinue.plugins.port import Operation, OperationContext, Plugin, PluginSource
-from retinue.plugins.skill_folders import SkillFolders
-from retinue.problems import LoadProblem
+from retinue.plugins.port import Operation, OperationContext, Plugin
 from retinue.tools.execution import as_json
 from retinue.tools.port import Tool, ToolContext, ToolOutput
 
 
-class PluginToolbox:
-    """Implements `Toolbox` over plugins."""
-
-    def __init__(
-        self, source: PluginSource, clock: Clock, folders: SkillFolders | None = None
-    ) -> None:
-        self._source = source
-        self._folders = folders  # the skill folders of the same plugins
-        self._clock = clock
-        self._seen: Mapping[str, Plugin] = {}
-        self._tools: Mapping[str, Tool] = {}
-
-    async def tools(self) -> Mapping[str, Tool]:
-        plugins = await self._source.plugins()
-        if plugins is not self._seen:
-            if self._folders is not None:
-                self._folders.take(plugins)
-            self._seen = plugins
-            self._tools = {
-                tool.name: tool
-                for plugin in plugins.values()
-                for tool in tools_of(plugin, self._clock)
-            }
-        return self._tools
-
-    def problems(self) -> Sequence[LoadProblem]:
-        return self._source.problems()
+def plugin_tools(plugins: Mapping[str, Plugin], clock: Clock) -> Mapping[str, Tool]:
+    """The operations of all plugins as tools, by name."""
+    return {tool.name: tool for plugin in plugins.values() for tool in tools_of(plugin, clock)}
 
 
 def tools_of(plugin: Plugin, clock: Clock) -> Sequence[Tool]:

@@ -9,7 +9,6 @@ from retinue.clock import Clock
 from retinue.definitions.scoping import SYSTEM_PREFIX
 from retinue.errors import UsageError
 from retinue.ids import AgentId, OwnerId
-from retinue.problems import LoadProblem
 
 if TYPE_CHECKING:
     from retinue.definitions.prompt import Variable  # its package is slow to import
@@ -114,18 +113,6 @@ class Plugin:
     def tool_name(self, operation: Operation) -> str:
         """Return the name of the operation as a tool, also for allowlists and denylists."""
         return f"{self.id}_{operation.id}".replace("-", "_")
-
-
-class PluginSource(Protocol):
-    """A set of plugins, such as those in a folder."""
-
-    async def plugins(self) -> Mapping[str, Plugin]:
-        """Return the plugins by id; the same object until something changes."""
-        ...
-
-    def problems(self) -> Sequence[LoadProblem]:
-        """Return load errors."""
-        ...
 
 
 def _check_id(kind: str, text: str) -> None:

@@ -6,6 +6,7 @@ from pathlib import Path
 from types import ModuleType
 
 from retinue.definitions.declarations import Declared
+from retinue.definitions.kept_sources import NOTHING_KEPT, GoodFile, KeptSources
 from retinue.errors import DefinitionError
 from retinue.plugins.port import Plugin
 from retinue.problems import LoadProblem
@@ -13,20 +14,27 @@ from retinue.tools.python_folder import PythonFolder
 
 
 class ProjectPlugins:
-    """Implements `PluginSource` over a folder of Python files."""
+    """Reads a folder of Python files; blocking, for one thread at a time."""
 
-    def __init__(self, directory: Path) -> None:
-        self._folder = PythonFolder(directory, self._plugins_in, word="plugin")
+    def __init__(self, directory: Path, *, kept: KeptSources = NOTHING_KEPT) -> None:
+        self._folder = PythonFolder(directory, self._plugins_in, word="plugin", kept=kept)
         self._plugins: Mapping[str, Plugin] = {}
         self._problems: Sequence[LoadProblem] = ()
 
-    async def plugins(self) -> Mapping[str, Plugin]:
-        if await self._folder.refresh():
+    def read(self) -> Mapping[str, Plugin]:
+        """The plugins by id, as the files are now: the same mapping when nothing changed."""
+        if self._folder.refresh():
             self._collect()
         return self._plugins
 
     def problems(self) -> Sequence[LoadProblem]:
         return self._problems
+
+    def files(self) -> list[str]:
+        return self._folder.names()
+
+    def good_files(self) -> list[GoodFile]:
+        return self._folder.good_files()
 
     def _plugins_in(self, module: ModuleType, declared: Sequence[Declared]) -> Mapping[str, Plugin]:
         file = str(module.__file__)

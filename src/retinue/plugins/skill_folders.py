@@ -60,13 +60,11 @@ class SkillFolders:
     def __init__(self, directory: Path) -> None:
         self.directory = directory
         self.skills: Mapping[str, PluginSkill] = {}
-        self.revision = 0
         self._unwritten: Mapping[str, Plugin] | None = None
 
     def take(self, plugins: Mapping[str, Plugin]) -> None:
         """Replace the skills with those of `plugins`; the folders are written on first use."""
         self.skills = {plugin.id: self._skill(plugin) for plugin in plugins.values()}
-        self.revision += 1
         self._unwritten = plugins
 
     def are_written(self) -> bool:

@@ -12,7 +12,6 @@ from retinue.agents.file_listing import FileStream, TreeEntry
 from retinue.agents.inbox import ItemBody, Sender
 from retinue.agents.watch import Watch
 from retinue.clock import Clock, SystemClock
-from retinue.definitions.catalog import Catalog
 from retinue.engine.engine import Engine
 from retinue.engine.feed.outbox import Deliver
 from retinue.engine.feed.outcomes import Outcome
@@ -24,6 +23,8 @@ from retinue.errors import FencedError, NotFoundError, UnknownModelError
 from retinue.ids import LOCAL_OWNER, AgentId, ItemId, OwnerId, new_item_id
 from retinue.models.port import Model
 from retinue.problems import LoadProblem
+from retinue.project.reader import ProjectOptions, ProjectReader
+from retinue.project.watcher import ProjectWatcher
 from retinue.records import (
     AnyRecord,
     AssistantRecord,
@@ -45,6 +46,7 @@ from retinue.settings.encryption import KEY_FILE, KeySeal
 from retinue.stores.port import Agent, Commit, Committed, NewItem, Post, Receipt, Store
 from retinue.stores.schedule_port import ScheduleStore
 from retinue.stores.sqlite.store import SqliteStore
+from retinue.times import interval_of
 from retinue.tools.function_tool import FunctionTool
 from retinue.tools.port import Tool
 
@@ -198,15 +200,21 @@ class Stage:
             "RETINUE_AGENTS__EMERGENCY_CONTEXT_LIMIT": str(self.context_limit),
         }
         tools = [tool if isinstance(tool, Tool) else tool.as_tool() for tool in self.tools]
-        catalog = Catalog(self.directory, self.clock)
         settings = load_settings(self.directory, env)
+        options = ProjectOptions(
+            project_dir=self.directory,
+            data_dir=settings.data_dir,
+            clock=self.clock,
+            checks_tools=False,
+            heartbeat_every=interval_of(settings.heartbeat.every),
+        )
+        reader = ProjectReader(options)
         return World(
             store=store,
             schedules=schedules,
             probe=self.probe,
             models=NamedModels(self.models),
-            toolbox=NamedTools(tools),
-            catalog=catalog,
+            project=ProjectWatcher(reader, clock=self.clock, live=[NamedTools(tools)]),
             settings=settings,
             clock=self.clock,
             trees=self.trees,
@@ -235,7 +243,9 @@ class Kit:
         real = SqliteStore(self.stage.directory / ".retinue", clock=self.stage.clock)
         await real.open()
         self.store = self.stage.wrap(real) if self.stage.wrap else real
-        self.engine = Engine(self.stage.world(self.store, real.schedules))
+        world = self.stage.world(self.store, real.schedules)
+        await world.project.look()
+        self.engine = Engine(world)
         await self.engine.start()
 
     async def close(self) -> None:

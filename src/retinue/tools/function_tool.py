@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Generic, ParamSpec, Protocol, TypeVar, get_args, overload
 
 from retinue.errors import DefinitionError, UsageError
-from retinue.problems import LoadProblem
 from retinue.tools.docstrings import docstring_of
 from retinue.tools.execution import output_of
 from retinue.tools.port import Check, Effect, Pending, Tool, ToolContext, ToolOutput, Verified
@@ -252,19 +251,9 @@ class FunctionTool(Generic[P, R]):
         return located(reason, self.function, field=f"tool {self._spelled}")
 
 
-class FunctionToolbox:
-    """Implements `Toolbox` for built-in functions, whose tools are built once."""
-
-    def __init__(self, functions: Iterable[FunctionTool[..., Any]]) -> None:
-        self._tools: Mapping[str, Tool] = {
-            function.name: function.as_tool(source="builtin") for function in functions
-        }
-
-    async def tools(self) -> Mapping[str, Tool]:
-        return self._tools
-
-    def problems(self) -> Sequence[LoadProblem]:
-        return ()
+def builtin_listing(functions: Iterable[FunctionTool[..., Any]]) -> Mapping[str, Tool]:
+    """The tools of functions that come with Retinue, by name."""
+    return {function.name: function.as_tool(source="builtin") for function in functions}
 
 
 def variables_of(

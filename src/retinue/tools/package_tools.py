@@ -1,43 +1,50 @@
 """Tools of packages (`tools/*.py`), available only to definitions of the same package."""
 
-import asyncio
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from retinue.definitions.definition import Home
+from retinue.definitions.kept_sources import NOTHING_KEPT, GoodFile, KeptSources
 from retinue.definitions.package_names import SEPARATOR, is_private, qualified
-from retinue.definitions.packages import Package, PackageCatalog, PackagePlace
+from retinue.definitions.packages import Package, PackagePlace
 from retinue.problems import LoadProblem
 from retinue.tools.port import Tool
-from retinue.tools.project_tools import ProjectToolbox
+from retinue.tools.project_tools import ProjectTools
 
 
-class PackageToolbox:
-    """Implements `Toolbox`; tools are listed as `package/name`, which no model can call."""
+class PackageTools:
+    """Reads the tools of packages; one is listed as `package/name`, which no model can call."""
 
-    def __init__(self, shelf: PackageCatalog) -> None:
-        self._shelf = shelf
-        self._boxes: dict[PackagePlace, ProjectToolbox] = {}
+    def __init__(self, kept: KeptSources = NOTHING_KEPT) -> None:
+        self._kept = kept
+        self._readers: dict[PackagePlace, ProjectTools] = {}
         self._seen: list[tuple[Package, Mapping[str, Tool]]] = []
         self._tools: Mapping[str, Tool] = {}
 
-    async def tools(self) -> Mapping[str, Tool]:
-        packages = self._shelf.look().packages
+    def read(self, packages: Sequence[Package]) -> Mapping[str, Tool]:
+        """The tools by key: the same mapping when nothing changed."""
         if not packages and not self._seen:
             return self._tools
-        self._boxes = {package.place: self._box(package.place) for package in packages}
-        listed = await asyncio.gather(*(self._boxes[one.place].tools() for one in packages))
-        seen = list(zip(packages, listed, strict=True))
+        self._readers = {package.place: self._reader(package.place) for package in packages}
+        seen = [(one, self._readers[one.place].read()) for one in packages]
         if not _are_same(seen, self._seen):
             self._seen, self._tools = seen, _by_key(seen)
         return self._tools
 
     def problems(self) -> Sequence[LoadProblem]:
-        return [problem for box in self._boxes.values() for problem in box.problems()]
+        return [problem for one in self._readers.values() for problem in one.problems()]
 
-    def _box(self, place: PackagePlace) -> ProjectToolbox:
-        known = self._boxes.get(place)
-        return known or ProjectToolbox(place.directory / "tools", shown_in=place.shown)
+    def files(self) -> list[str]:
+        return [file for one in self._readers.values() for file in one.files()]
+
+    def good_files(self) -> list[GoodFile]:
+        return [file for one in self._readers.values() for file in one.good_files()]
+
+    def _reader(self, place: PackagePlace) -> ProjectTools:
+        known = self._readers.get(place)
+        return known or ProjectTools(
+            place.directory / "tools", shown_in=place.shown, kept=self._kept
+        )
 
 
 def visible_tools(home: Home | None, tools: Mapping[str, Tool]) -> Mapping[str, Tool]:

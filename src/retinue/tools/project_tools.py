@@ -6,6 +6,7 @@ from pathlib import Path
 from types import ModuleType
 
 from retinue.definitions.declarations import Declared, DeclaredTool
+from retinue.definitions.kept_sources import NOTHING_KEPT, GoodFile, KeptSources
 from retinue.errors import DefinitionError
 from retinue.problems import LoadProblem
 from retinue.tools.function_tool import FunctionTool, name_problem
@@ -14,21 +15,32 @@ from retinue.tools.python_folder import GROUP, PythonFolder
 from retinue.tools.tool_definition import DefinedTool
 
 
-class ProjectToolbox:
-    """Implements `Toolbox` for a folder of Python files."""
+class ProjectTools:
+    """Reads a folder of Python files; blocking, for one thread at a time."""
 
-    def __init__(self, directory: Path, *, shown_in: str = "") -> None:
-        self._folder = PythonFolder(directory, self._tools_in, word="tool", shown_in=shown_in)
+    def __init__(
+        self, directory: Path, *, shown_in: str = "", kept: KeptSources = NOTHING_KEPT
+    ) -> None:
+        self._folder = PythonFolder(
+            directory, self._tools_in, word="tool", shown_in=shown_in, kept=kept
+        )
         self._tools: Mapping[str, Tool] = {}
         self._problems: Sequence[LoadProblem] = ()
 
-    async def tools(self) -> Mapping[str, Tool]:
-        if await self._folder.refresh():
+    def read(self) -> Mapping[str, Tool]:
+        """The tools by name, as the files are now: the same mapping when nothing changed."""
+        if self._folder.refresh():
             self._collect()
         return self._tools
 
     def problems(self) -> Sequence[LoadProblem]:
         return self._problems
+
+    def files(self) -> list[str]:
+        return self._folder.names()
+
+    def good_files(self) -> list[GoodFile]:
+        return self._folder.good_files()
 
     def _tools_in(self, module: ModuleType, declared: Sequence[Declared]) -> Mapping[str, Tool]:
         """Build the module's tools; raises all errors at once."""

@@ -1,13 +1,14 @@
 """A folder of Python files, reloaded when they change."""
 
-import asyncio
 import hashlib
 import logging
 import os
 import sys
+import threading
 import traceback
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
+from contextvars import copy_context
 from dataclasses import dataclass, field, replace
 from importlib.machinery import FileFinder, SourceFileLoader
 from importlib.util import module_from_spec, spec_from_loader
@@ -16,16 +17,21 @@ from types import CodeType, ModuleType
 from typing import Generic, TypeVar
 
 from retinue.definitions.declarations import LOAD_SECONDS, NOT_LOADED, Declared, collecting
+from retinue.definitions.kept_sources import (
+    NOTHING_KEPT,
+    GoodFile,
+    KeptSources,
+    Stamp,
+    stamp_of,
+)
 from retinue.errors import DefinitionError
 from retinue.problems import LoadProblem
 from retinue.tools.execution import describe
-from retinue.tools.threads import in_thread
 
 logger = logging.getLogger(__name__)
 
 T = TypeVar("T")
-_Stamp = tuple[int, int, int]
-_PATIENCE_SECONDS = 2.0
+_copies: dict[str, bytes] = {}  # by the path of the file that each stands in for
 
 GROUP = "does not load"
 """The message of exception groups that hold all errors of one file."""
@@ -38,18 +44,22 @@ Make = Callable[[ModuleType, Sequence[Declared]], Mapping[str, T]]
 class LoadedFile(Generic[T]):
     """One file: the objects of its last good version, and current errors."""
 
-    stamp: _Stamp
+    stamp: Stamp
     made: Mapping[str, T] = field(default_factory=dict[str, T])
     problems: Sequence[LoadProblem] = ()
     was_good: bool = False
 
 
 class _FreshLoader(SourceFileLoader):
-    """Compiles every time, since bytecode timestamps in whole seconds miss quick edits."""
+    """Compiles every time, since bytecode timestamps in whole seconds miss quick edits.
+
+    While a broken file is loaded from its copy, `_copies` stand in for the files of its folder.
+    """
 
     def get_code(self, fullname: str) -> CodeType:
         path = self.get_filename(fullname)
-        return self.source_to_code(self.get_data(path), path)
+        data = _copies.get(path)
+        return self.source_to_code(self.get_data(path) if data is None else data, path)
 
 
 class PythonFolder(Generic[T]):
@@ -59,48 +69,58 @@ class PythonFolder(Generic[T]):
     with an underscore are helpers, imported by the others (`from ._shop import ...`).
     """
 
-    def __init__(self, directory: Path, make: Make[T], *, word: str, shown_in: str = "") -> None:
+    def __init__(
+        self,
+        directory: Path,
+        make: Make[T],
+        *,
+        word: str,
+        shown_in: str = "",
+        kept: KeptSources = NOTHING_KEPT,
+    ) -> None:
         self._directory = directory.absolute()
         self._make = make
         self._word = word  # the name of one object, for messages
+        self._kept = kept
         self._project = self._directory.parent
         self._shown_in = PurePosixPath(shown_in)
         digest = hashlib.sha256(str(self._directory).encode()).hexdigest()[:12]
         self._package = f"retinue_project_{self._directory.name}_{digest}"
         self._finder = FileFinder(str(self._directory), (_FreshLoader, [".py"]))
-        self._stamps: Mapping[str, _Stamp] = {}
-        self._lock = asyncio.Lock()
-        self._has_looked = False
+        self._stamps: Mapping[str, Stamp] = {}
         self.files: Mapping[str, LoadedFile[T]] = {}
 
-    async def refresh(self) -> bool:
-        """Load changed files; return False if nothing changed."""
-        if self._scan() == self._stamps:
-            self._has_looked = True
+    def refresh(self) -> bool:
+        """Load what changed; False when nothing did. Blocking, for one thread at a time."""
+        stamps = self._scan()
+        if stamps == self._stamps:
             return False
-        try:
-            async with asyncio.timeout(_PATIENCE_SECONDS if self._has_looked else None):
-                await self._lock.acquire()
-        except TimeoutError:
-            return False  # a slow file is being loaded; the last versions are used meanwhile
-        try:
-            stamps = self._scan()
-            if stamps == self._stamps:
-                return False
-            await self._refresh(stamps)
-            self._has_looked = True
-        finally:
-            self._lock.release()
+        self._refresh(stamps)
         return True
 
-    def _scan(self) -> Mapping[str, _Stamp]:
+    def names(self) -> list[str]:
+        """Every file there is, as people know it."""
+        return [self.shown(self._directory / name) for name in self._stamps]
+
+    def good_files(self) -> list[GoodFile]:
+        """Those whose present version is in use; helpers, when nothing fails that uses them."""
+        failing = {name for name, file in self.files.items() if file.problems}
+        return [
+            GoodFile(
+                file=self.shown(self._directory / name), path=self._directory / name, stamp=stamp
+            )
+            for name, stamp in self._stamps.items()
+            if name not in failing and not (failing and name.startswith("_"))
+        ]
+
+    def _scan(self) -> Mapping[str, Stamp]:
         try:
             with os.scandir(self._directory) as entries:
                 return dict(sorted(_stamps(entries)))
         except OSError:
             return {}  # no folder, or one that is being replaced
 
-    async def _refresh(self, stamps: Mapping[str, _Stamp]) -> None:
+    def _refresh(self, stamps: Mapping[str, Stamp]) -> None:
         helpers_changed = _helpers(stamps) != _helpers(self._stamps)
         if helpers_changed or not self._stamps:
             self._open_package()
@@ -112,7 +132,7 @@ class PythonFolder(Generic[T]):
             if known is not None and known.stamp == stamp and not helpers_changed:
                 files[name] = known
             else:
-                files[name] = await self._load(name, stamp, known)
+                files[name] = self._load(name, stamp, known)
         self.files = files
         self._stamps = stamps
 
@@ -125,28 +145,63 @@ class PythonFolder(Generic[T]):
         sys.modules[self._package] = package
         sys.path_importer_cache[str(self._directory)] = self._finder
 
-    async def _load(self, name: str, stamp: _Stamp, known: LoadedFile[T] | None) -> LoadedFile[T]:
+    def _load(self, name: str, stamp: Stamp, known: LoadedFile[T] | None) -> LoadedFile[T]:
         path = self._directory / name
-        was_good = known is not None and known.was_good
-        # Importing runs arbitrary code, so it must not block the loop.
-        loading = in_thread(lambda: self._loaded(path), name=f"load {self._word}s")
-        try:
-            loaded = await asyncio.wait_for(loading, LOAD_SECONDS)
-        except TimeoutError:
-            loaded = [self._problem(path, None, NOT_LOADED.format(LOAD_SECONDS))]
+        loaded = self._bounded(path)
         if isinstance(loaded, Mapping):
             return LoadedFile(stamp=stamp, made=loaded, was_good=True)
-        problems = [replace(problem, using_last_good=was_good) for problem in loaded]
+        made = known.made if known is not None and known.was_good else None
+        if known is None:
+            made = self._from_copy(path)
+        problems = [replace(problem, using_last_good=made is not None) for problem in loaded]
         for problem in problems:
             logger.warning(
                 "%s file not loaded",
                 self._word,
                 extra={"file": problem.file, "problem": str(problem)},
             )
-        failed = LoadedFile[T](stamp=stamp, problems=problems, was_good=was_good)
-        if known is not None:
-            failed.made = known.made
+        failed = LoadedFile[T](stamp=stamp, problems=problems, was_good=made is not None)
+        if made is not None:
+            failed.made = made
         return failed
+
+    def _from_copy(self, path: Path) -> Mapping[str, T] | None:
+        """Load the last good version that an earlier process kept, with its helpers if needed."""
+        own = self._kept.read(self.shown(path))
+        if own is None:
+            return None
+        loaded = self._bounded(path, {str(path): own})
+        if isinstance(loaded, Mapping):
+            return loaded
+        helpers = {
+            str(self._directory / name): data
+            for name in self._scan()
+            if name.startswith("_")
+            and (data := self._kept.read(self.shown(self._directory / name))) is not None
+        }
+        loaded = self._bounded(path, {str(path): own, **helpers}) if helpers else None
+        return loaded if isinstance(loaded, Mapping) else None
+
+    def _bounded(
+        self, path: Path, copies: Mapping[str, bytes] | None = None
+    ) -> Mapping[str, T] | Sequence[LoadProblem]:
+        """Import a file; one that never ends is left behind, so that the others can go on."""
+        loaded: list[Mapping[str, T] | Sequence[LoadProblem]] = []
+        copies = copies or {}
+        _copies.update(copies)
+        context = copy_context()
+        thread = threading.Thread(
+            target=lambda: context.run(lambda: loaded.append(self._loaded(path))),
+            name=f"load {self._word}s",
+            daemon=True,
+        )
+        thread.start()
+        thread.join(LOAD_SECONDS)
+        for name in copies:
+            _copies.pop(name, None)
+        if not loaded:
+            return [self._problem(path, None, NOT_LOADED.format(LOAD_SECONDS))]
+        return loaded[0]
 
     def _loaded(self, path: Path) -> Mapping[str, T] | Sequence[LoadProblem]:
         try:
@@ -205,17 +260,13 @@ class PythonFolder(Generic[T]):
         return (self._shown_in / path.relative_to(self._project).as_posix()).as_posix()
 
 
-def _stamps(entries: Iterator["os.DirEntry[str]"]) -> Iterator[tuple[str, _Stamp]]:
+def _stamps(entries: Iterator["os.DirEntry[str]"]) -> Iterator[tuple[str, Stamp]]:
     for entry in entries:
         # A deleted file or a symlink loop must not hide the others.
         with suppress(OSError):
             if entry.name.endswith(".py") and entry.is_file():
-                yield entry.name, _stamp(entry.stat())
+                yield entry.name, stamp_of(entry.stat())
 
 
-def _stamp(stat: os.stat_result) -> _Stamp:
-    return (stat.st_mtime_ns, stat.st_size, stat.st_ino)
-
-
-def _helpers(stamps: Mapping[str, _Stamp]) -> Mapping[str, _Stamp]:
+def _helpers(stamps: Mapping[str, Stamp]) -> Mapping[str, Stamp]:
     return {name: stamp for name, stamp in stamps.items() if name.startswith("_")}

@@ -1,11 +1,16 @@
 """A project folder to load definitions from."""
 
+from collections.abc import Callable, Collection
 from pathlib import Path
 
-from retinue.definitions.catalog import Catalog, KnownTools
+from retinue.definitions.catalog import Catalog
+from retinue.definitions.catalog_reader import CatalogReader, KnownTools
 from retinue.definitions.definition import Definition
+from retinue.definitions.kept_sources import NOTHING_KEPT, KeptSources
+from retinue.definitions.reference_targets import ModelChecks
 from retinue.problems import LoadProblem
-from retinue.testing.fake_clock import FakeClock
+
+Tools = Collection[str] | Callable[[], Collection[str]] | None
 
 
 class Project:
@@ -13,7 +18,8 @@ class Project:
 
     def __init__(self, path: Path) -> None:
         self.path = path
-        self.clock = FakeClock()
+        self.reader = CatalogReader(path)
+        self._known_tools: Tools = None
 
     def write(self, name: str, text: str) -> None:
         file = self.path / name
@@ -23,20 +29,30 @@ class Project:
     def delete(self, name: str) -> None:
         (self.path / name).unlink()
 
-    def catalog(self, known_tools: KnownTools = None) -> Catalog:
-        return Catalog(self.path, self.clock, known_tools)
+    def catalog(
+        self,
+        known_tools: Tools = None,
+        *,
+        models: ModelChecks | None = None,
+        kept: KeptSources = NOTHING_KEPT,
+    ) -> Catalog:
+        """Read everything for the first time, as a new process does."""
+        self.reader = CatalogReader(self.path, known_models=models, kept=kept)
+        self._known_tools = known_tools
+        return self.refresh()
 
-    def refresh(self, catalog: Catalog) -> bool:
-        self.clock.advance(1)
-        return catalog.refresh()
+    def refresh(self) -> Catalog:
+        """Read what changed; the same catalog when nothing did."""
+        known = self._known_tools() if callable(self._known_tools) else self._known_tools
+        return self.reader.read(KnownTools(names=None if known is None else frozenset(known)))
 
-    def definition(self, name: str, known_tools: KnownTools = None) -> Definition:
+    def definition(self, name: str, known_tools: Tools = None) -> Definition:
         """Load a definition in a project in which nothing is wrong."""
         catalog = self.catalog(known_tools)
         assert errors(catalog) == []
         return catalog.definition(name)
 
-    def problems(self, known_tools: KnownTools = None) -> list[str]:
+    def problems(self, known_tools: Tools = None) -> list[str]:
         return [str(problem) for problem in self.catalog(known_tools).errors()]
 
 

@@ -2,7 +2,6 @@
 
 import logging
 import os
-import threading
 from pathlib import Path
 
 import pytest
@@ -31,11 +30,11 @@ def test_a_project_without_definitions_has_an_assistant(project: Project) -> Non
 def test_the_assistant_goes_when_there_is_a_definition_and_comes_back(project: Project) -> None:
     catalog = project.catalog()
     project.write("agents/a.toml", "")
-    project.refresh(catalog)
+    catalog = project.refresh()
     assert names(catalog) == ["a"]
 
     project.delete("agents/a.toml")
-    project.refresh(catalog)
+    catalog = project.refresh()
     assert names(catalog) == ["assistant"]
 
 
@@ -48,14 +47,14 @@ def test_an_assistant_that_stands_in_for_deleted_definitions_is_warned_of(
     assert warnings(catalog) == []
 
     project.delete("agents/assistant.toml")
-    project.refresh(catalog)
+    catalog = project.refresh()
     assert catalog.definition("assistant").tool_allowlist is None
     (warning,) = warnings(catalog)
     assert str(warning).startswith("agents: no file here defines an agent")
     assert "the built-in 'assistant' answers, with every tool" in str(warning)
 
     project.write("agents/assistant.toml", "toolAllowlist = []")
-    project.refresh(catalog)
+    catalog = project.refresh()
     assert warnings(catalog) == []
 
 
@@ -81,7 +80,7 @@ def test_a_changed_file_applies_after_a_refresh(project: Project) -> None:
     project.write("agents/a.toml", 'model = "new"')
 
     assert catalog.definition("a") is old
-    assert project.refresh(catalog)
+    catalog = project.refresh()
     assert catalog.definition("a").model == "new"
 
 
@@ -93,7 +92,7 @@ def test_a_changed_prompt_changes_the_definitions_that_use_it(project: Project) 
     catalog = project.catalog()
     before = {one.name: one for one in catalog.definitions()}
     project.write("prompts/base.md", "new")
-    project.refresh(catalog)
+    catalog = project.refresh()
 
     assert catalog.definition("a").side_a.prompt.text == "new"
     assert catalog.definition("a") != before["a"]
@@ -103,21 +102,8 @@ def test_a_changed_prompt_changes_the_definitions_that_use_it(project: Project) 
 def test_a_refresh_without_a_change_does_nothing(project: Project) -> None:
     project.write("agents/a.toml", "")
     catalog = project.catalog()
-    before = catalog.definition("a"), catalog.revision
 
-    assert not project.refresh(catalog)
-    assert (catalog.definition("a"), catalog.revision) == before
-    assert catalog.definition("a") is before[0]
-
-
-def test_files_are_looked_at_no_more_than_five_times_a_second(project: Project) -> None:
-    catalog = project.catalog()
-    project.write("agents/a.toml", "")
-
-    project.clock.advance(0.19)
-    assert not catalog.refresh()
-    project.clock.advance(0.02)
-    assert catalog.refresh()
+    assert project.refresh() is catalog
 
 
 def test_only_changed_files_are_read_again(project: Project) -> None:
@@ -136,7 +122,7 @@ define_agent(name="a")
     project.write("agents/b.toml", "")
     catalog = project.catalog()
     project.write("agents/b.toml", 'model = "m"')
-    project.refresh(catalog)
+    catalog = project.refresh()
 
     assert catalog.definition("b").model == "m"
     assert log.read_text() == "x"
@@ -149,7 +135,7 @@ def test_a_file_replaced_with_an_older_one_of_the_same_size_is_seen(project: Pro
     status = (project.path / "agents/a.toml").stat()
     os.utime(project.path / "other.toml", ns=(status.st_atime_ns, status.st_mtime_ns))
     (project.path / "other.toml").replace(project.path / "agents/a.toml")
-    project.refresh(catalog)
+    catalog = project.refresh()
 
     assert catalog.definition("a").model == "2"
 
@@ -176,7 +162,7 @@ def test_a_file_that_no_longer_loads_keeps_its_last_good_version(
     project.write(name, good)
     catalog = project.catalog()
     project.write(name, bad)
-    project.refresh(catalog)
+    catalog = project.refresh()
 
     assert catalog.definition("a").model == "m"
     failing = [one for one in catalog.errors() if one.is_error]
@@ -185,7 +171,7 @@ def test_a_file_that_no_longer_loads_keeps_its_last_good_version(
     assert str(failing[0]).endswith("(still using the last good version)")
 
     project.write(name, good)
-    project.refresh(catalog)
+    catalog = project.refresh()
     assert errors(catalog) == []
 
 
@@ -194,7 +180,7 @@ def test_a_last_good_version_survives_several_bad_edits(project: Project) -> Non
     catalog = project.catalog()
     for text in ("= 1", "== 2", "=== 3"):
         project.write("agents/a.toml", text)
-        project.refresh(catalog)
+        catalog = project.refresh()
 
     assert catalog.definition("a").model == "m"
 
@@ -213,7 +199,7 @@ def test_in_a_collection_only_the_entry_that_fails_stays_behind(project: Project
     project.write("agents/all.json", collection.format('"a1"', '"b1"'))
     catalog = project.catalog()
     project.write("agents/all.json", collection.format('"a2"', "2"))
-    project.refresh(catalog)
+    catalog = project.refresh()
 
     assert catalog.definition("a").model == "a2"
     assert catalog.definition("b").model == "b1"
@@ -225,7 +211,7 @@ def test_a_prompt_that_no_longer_loads_keeps_its_last_good_version(project: Proj
     catalog = project.catalog()
     project.write("prompts/p.md", "---\n[\n---\nnew")
     project.write("agents/a.toml", 'model = "2"\n[sideA]\nprompt = "p"')
-    project.refresh(catalog)
+    catalog = project.refresh()
 
     assert catalog.prompt("p").text == "old"
     assert catalog.definition("a").side_a.prompt.text == "old"
@@ -240,7 +226,7 @@ def test_a_deleted_prompt_leaves_its_definitions_as_they_were_and_says_so(
     project.write("agents/a.toml", '[sideA]\nprompt = "p"')
     catalog = project.catalog()
     project.delete("prompts/p.md")
-    project.refresh(catalog)
+    catalog = project.refresh()
 
     assert catalog.definition("a").side_a.prompt.text == "old"
     assert errors(catalog) == [
@@ -257,7 +243,7 @@ def test_a_template_that_no_longer_loads_leaves_its_definitions_as_they_were(
     project.write("agents/a.toml", 'extends = "t"')
     catalog = project.catalog()
     project.write("agents/templates/t.toml", "toolAllowlist = ")
-    project.refresh(catalog)
+    catalog = project.refresh()
 
     assert catalog.definition("a").tool_allowlist == ("time",)
 
@@ -267,7 +253,7 @@ def test_a_deleted_file_takes_its_definitions_along(project: Project) -> None:
     project.write("agents/b.toml", "")
     catalog = project.catalog()
     project.delete("agents/a.toml")
-    project.refresh(catalog)
+    catalog = project.refresh()
 
     assert names(catalog) == ["b"]
     with pytest.raises(NotFoundError, match="there is no definition 'a'; there are b") as caught:
@@ -280,9 +266,9 @@ def test_a_file_that_fails_and_is_then_deleted_is_gone(project: Project) -> None
     project.write("agents/b.toml", "")
     catalog = project.catalog()
     project.write("agents/a.toml", "= ")
-    project.refresh(catalog)
+    catalog = project.refresh()
     project.delete("agents/a.toml")
-    project.refresh(catalog)
+    catalog = project.refresh()
 
     assert names(catalog) == ["b"]
     assert errors(catalog) == []
@@ -297,7 +283,7 @@ def test_a_definition_removed_from_a_sound_file_is_gone_for_those_who_name_it(
     catalog = project.catalog(())
     assert errors(catalog) == []
     project.write("agents/z.json", '{"agents": [{"agentId": "x"}]}')
-    project.refresh(catalog)
+    catalog = project.refresh()
 
     assert errors(catalog) == [
         "prompts/p.md: tools[0]: there is no tool, prompt or agent 'callee' "
@@ -309,7 +295,7 @@ def test_a_file_that_takes_a_name_over_wins_by_its_path(project: Project) -> Non
     project.write("agents/b.toml", 'name = "twin"\nmodel = "b"')
     catalog = project.catalog()
     project.write("agents/a.toml", 'name = "twin"\nmodel = "a"')
-    project.refresh(catalog)
+    catalog = project.refresh()
 
     assert catalog.definition("twin").model == "a"
     assert errors(catalog) == ["agents/b.toml: name: 'twin' is already defined in agents/a.toml"]
@@ -322,11 +308,11 @@ def test_a_tool_that_appears_or_goes_is_noticed(project: Project) -> None:
     assert "there is no tool, prompt or agent 'order'" in errors(catalog)[0]
 
     tools.add("order")
-    assert project.refresh(catalog)
+    catalog = project.refresh()
     assert errors(catalog) == []
 
     tools.discard("order")
-    project.refresh(catalog)
+    catalog = project.refresh()
     assert "(still using the last good version)" in errors(catalog)[0]
     assert catalog.prompt("p").lists("order")
 
@@ -373,12 +359,12 @@ def test_a_problem_is_logged_once_with_its_facts(
     project: Project, caplog: pytest.LogCaptureFixture
 ) -> None:
     project.write("agents/a.toml", 'description = "x"')
-    catalog = project.catalog()
+    project.catalog()
     project.write("agents/a.toml", "= ")
     with caplog.at_level(logging.WARNING):
-        project.refresh(catalog)
+        project.refresh()
         project.write("agents/b.toml", 'description = "x"')
-        project.refresh(catalog)
+        project.refresh()
 
     (record,) = caplog.records
     assert record.levelno == logging.ERROR
@@ -386,28 +372,15 @@ def test_a_problem_is_logged_once_with_its_facts(
     assert (record.__dict__["file"], record.__dict__["line"]) == ("agents/a.toml", 1)
 
 
-def test_readers_in_other_threads_always_see_a_whole_catalog(project: Project) -> None:
+def test_a_catalog_stays_as_it_was_read(project: Project) -> None:
     project.write("agents/a.toml", 'model = "0"')
-    catalog = project.catalog()
-    stop = threading.Event()
-    failures: list[Exception] = []
+    before = project.catalog()
+    project.write("agents/a.toml", 'model = "1"')
+    after = project.refresh()
+    project.delete("agents/a.toml")
+    project.refresh()
 
-    def read() -> None:
-        while not stop.is_set():
-            try:
-                catalog.definition("a")
-            except NotFoundError as error:
-                failures.append(error)
-
-    reader = threading.Thread(target=read)
-    reader.start()
-    for model in range(20):
-        project.write("agents/a.toml", f'model = "{model}"')
-        project.refresh(catalog)
-    stop.set()
-    reader.join()
-
-    assert failures == []
+    assert (before.definition("a").model, after.definition("a").model) == ("0", "1")
 
 
 def test_special_files_do_not_block_the_catalog(project: Project) -> None:
@@ -452,7 +425,7 @@ def test_a_model_that_nobody_knows_is_a_warning_until_somebody_does(
     )
     project.write("agents/a.toml", 'model = "bad"\nfallbackModels = ["good", "worse"]')
     project.write("prompts/p.md", "---\nmodel: bad\n---\nText")
-    catalog = Catalog(project.path, project.clock, known_models=models)
+    catalog = project.catalog(models=models)
 
     assert errors(catalog) == []
     assert catalog.definition("a").model == "bad"
@@ -464,12 +437,9 @@ def test_a_model_that_nobody_knows_is_a_warning_until_somebody_does(
     assert caplog.text.count("model 'bad': unknown") == 2
 
     known.add("bad")
-    project.clock.advance(1)
-    assert catalog.has_news()
-    assert project.refresh(catalog)
+    catalog = project.refresh()
     assert [one.message for one in warnings(catalog)] == ["model 'worse': unknown"]
-    project.clock.advance(1)
-    assert not catalog.has_news()
+    assert project.refresh() is catalog
 
 
 def test_the_model_of_those_that_name_none_is_looked_for_too(project: Project) -> None:
@@ -478,16 +448,6 @@ def test_the_model_of_those_that_name_none_is_looked_for_too(project: Project) -
         unsupported=lambda _: frozenset(),
         default="typo",
     )
-    catalog = Catalog(project.path, project.clock, known_models=models)
+    catalog = project.catalog(models=models)
     (warning,) = warnings(catalog)
     assert str(warning) == "retinue.toml: model: model 'typo': unknown"
-
-
-def test_news_are_seen_without_running_the_files(project: Project) -> None:
-    catalog = project.catalog()
-    project.write("agents/a.py", "raise SystemExit(3)")
-    project.clock.advance(1)
-    assert catalog.has_news()
-    assert errors(catalog) == []
-    assert project.refresh(catalog)
-    assert len(errors(catalog)) == 1

@@ -88,7 +88,7 @@ def test_a_file_of_hooks_that_breaks_keeps_its_last_good_version(project: Projec
     project.write("agents/a.toml", 'hooks = ["redact"]')
     catalog = project.catalog()
     project.write("hooks/redact.py", "x = ")
-    project.refresh(catalog)
+    catalog = project.refresh()
 
     (error,) = errors(catalog)
     assert error.startswith("hooks/redact.py:1: SyntaxError")

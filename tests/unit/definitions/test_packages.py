@@ -81,7 +81,7 @@ def test_names_inside_lead_to_what_the_package_has(project: Project) -> None:
 def test_a_package_knows_its_own_agents_by_their_names_and_no_others(project: Project) -> None:
     catalog = team(project)
     project.write("agents/boss.toml", "")
-    project.refresh(catalog)
+    catalog = project.refresh()
     maker = catalog.definition("maker")
 
     assert [one.name for one in catalog.around(maker)] == ["desk", "maker", "pair"]
@@ -164,21 +164,21 @@ def test_packages_follow_their_files_and_keep_what_worked(project: Project) -> N
     catalog = project.catalog()
 
     project.write("packages/studio/agents/maker.toml", 'displayName = "Two"')
-    assert project.refresh(catalog)
+    catalog = project.refresh()
     assert catalog.public("maker").display_name == "Two"
 
     project.write("packages/studio/agents/maker.toml", "displayName = ")
-    assert project.refresh(catalog)
+    catalog = project.refresh()
     assert catalog.public("maker").display_name == "Two"
     (problem,) = catalog.errors()
     assert (problem.file, problem.using_last_good) == ("packages/studio/agents/maker.toml", True)
 
     project.write("packages/studio/retinue-package.toml", "name = ")
-    assert project.refresh(catalog)
+    catalog = project.refresh()
     assert catalog.public("maker").display_name == "Two"
 
     project.delete("packages/studio/retinue-package.toml")
-    assert project.refresh(catalog)
+    catalog = project.refresh()
     assert names(catalog) == ["assistant"]
 
 

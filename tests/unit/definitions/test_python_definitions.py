@@ -98,7 +98,7 @@ def test_two_edits_within_one_second_are_both_seen(project: Project) -> None:
 
     for model in "234":
         project.write("agents/a.py", code.format(model))
-        project.refresh(catalog)
+        catalog = project.refresh()
         assert catalog.definition("a").model == model
 
 

@@ -118,12 +118,9 @@ def test_skills_are_followed_and_keep_their_last_good_version(tmp_path: Path) ->
     assert skills.look() == {}
     folder = write(tmp_path, "mine", written("name: mine\ndescription: First."))
     assert skills.look()["mine"].description == "First."
-    revision = skills.revision
-    assert skills.look() is skills.known
-    assert skills.revision == revision
+    assert skills.look() is skills.look()
     write(tmp_path, "mine", written("name: mine\ndescription: The second one."))
     assert skills.look()["mine"].description == "The second one."
-    assert skills.revision > revision
     write(tmp_path, "mine", "no front matter")
     assert skills.look()["mine"].description == "The second one."
     [problem] = skills.problems()
@@ -160,7 +157,7 @@ def test_one_bad_folder_hides_no_other_skill(tmp_path: Path) -> None:
     write(tmp_path, "giant", written("name: giant\ndescription: d") + "x" * 1_000_000)
     (tmp_path / "skills" / "circle").symlink_to("circle")
     skills = skills_in(tmp_path)
-    assert list(skills.known) == ["mine"]
+    assert list(skills.look()) == ["mine"]
     told = {one.file: one.message for one in skills.problems()}
     assert told == {
         "skills/deep/SKILL.md": "not YAML: nested too deeply",
@@ -174,17 +171,17 @@ def test_a_document_that_is_a_link_out_of_its_folder_is_told(tmp_path: Path) -> 
     (tmp_path / "skills" / "mine").mkdir(parents=True)
     (tmp_path / "skills" / "mine" / "SKILL.md").symlink_to(elsewhere)
     skills = skills_in(tmp_path)
-    assert skills.known == {}
+    assert skills.look() == {}
     assert "a link that leads out" in str(skills.problems()[0])
 
 
 def test_a_skill_is_known_by_its_name_however_its_folder_spells_it(tmp_path: Path) -> None:
     spelled = {form: unicodedata.normalize(form, "größe") for form in ("NFC", "NFD")}
     write(tmp_path, spelled["NFD"], written(f"name: {spelled['NFD']}\ndescription: First."))
-    assert list(skills_in(tmp_path).known) == [spelled["NFC"]]
+    assert list(skills_in(tmp_path).look()) == [spelled["NFC"]]
     write(tmp_path, spelled["NFC"], written(f"name: {spelled['NFC']}\ndescription: Second."))
     skills = skills_in(tmp_path)
-    assert [one.description for one in skills.known.values()] == ["First."]
+    assert [one.description for one in skills.look().values()] == ["First."]
     assert "there is a skill 'größe' already" in str(skills.problems()[0])
 
 
@@ -192,4 +189,4 @@ def test_a_document_in_small_letters_is_offered_by_its_own_name(tmp_path: Path) 
     (tmp_path / "skills" / "mine").mkdir(parents=True)
     text = written("name: mine\ndescription: d")
     (tmp_path / "skills" / "mine" / "skill.md").write_text(text)
-    assert skills_in(tmp_path).known["mine"].document == "skill.md"
+    assert skills_in(tmp_path).look()["mine"].document == "skill.md"

@@ -137,4 +137,4 @@ async def test_agents_that_only_talk_to_each_other_are_stopped(start: Start) -> 
 async def test_definitions_know_the_names_of_the_tools_of_collaboration(start: Start) -> None:
     kit = await start(["unused"], collaborates=True)
     expected = {*COLLABORATION_TOOLS, *SCHEDULE_TOOLS, *PANEL_TOOLS}
-    assert set(await kit.engine.toolbox.tools()) == expected
+    assert set(kit.engine.project.current.tools) == expected

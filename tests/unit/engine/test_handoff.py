@@ -10,7 +10,7 @@ from retinue.tools.function_tool import tool
 from retinue.tools.port import Tool
 from tests.unit.engine.asking import pending
 from tests.unit.engine.conftest import Start
-from tests.unit.engine.support import Gate, calls, counted_tool, eventually, gated
+from tests.unit.engine.support import Gate, calls, counted_tool, gated
 from tests.unit.engine.test_sides import shown
 
 DESK = """
@@ -235,7 +235,7 @@ async def test_a_target_whose_file_is_gone_leaves_the_conversation_where_it_is(
     async def remove() -> str:
         """Remove it."""
         (kit.stage.directory / "agents" / "billing.toml").unlink()
-        await eventually(kit.engine.catalog.refresh)
+        await kit.engine.project.look()
         return "removed"
 
     kit = await begin(start, script, [tool(name="gated")(remove).as_tool()])

@@ -92,6 +92,7 @@ async def test_a_definition_that_was_deleted_is_told_once(start: Start) -> None:
     child = await child_of(kit, parent, definition="clerk")
     kit.stage.definitions = {"helper.toml": HELPER}
     (kit.stage.directory / "agents" / "clerk.toml").unlink()
+    await kit.engine.project.look()
     await kit.restart()
     await kit.ask(child, "work")
     assert "clerk" in await the_only_notice(kit, parent)

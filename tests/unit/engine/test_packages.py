@@ -78,7 +78,7 @@ async def test_each_package_has_tools_of_its_own(tmp_path: Path) -> None:
             f"packages/{name}/tools/approving.py": TOOL.format(f"of {name}"),
         }
     async with opened(tmp_path, files) as app:
-        assert [problem.message for problem in app.engine.toolbox.problems()] == []
+        assert [problem.message for problem in app.engine.project.current.problems] == []
         assert await asked(app, "agent_one", "approve") == "of one"
         assert await asked(app, "agent_two", "approve") == "of two"
         assert await asked(app, "boss", "approve") == "of the project"
@@ -142,5 +142,5 @@ async def test_a_broken_tool_file_of_a_package_is_told_by_its_name(tmp_path: Pat
         "packages/one/tools/approving.py": "def\n",
     }
     async with opened(tmp_path, files) as app:
-        (problem,) = app.engine.toolbox.problems()
+        (problem,) = app.engine.project.current.problems
         assert (problem.file, problem.line) == ("packages/one/tools/approving.py", 1)

@@ -25,7 +25,7 @@ from retinue.engine.feed.outcomes import Outcomes
 from retinue.engine.panels.windows import Windows
 from retinue.engine.prompting.artifact_index import ArtifactIndex
 from retinue.engine.prompting.permanent_directory import PermanentDirectory
-from retinue.engine.prompting.reload import Reload
+from retinue.engine.prompting.turn_snapshots import TurnSnapshots
 from retinue.engine.rules import decision
 from retinue.engine.rules.context_room import ContextRoom
 from retinue.engine.rules.decision import Action, Rest, TurnView
@@ -175,6 +175,7 @@ async def fresh_view(kit: Kit, agent: Agent, epoch: int) -> TurnView:
     store = kit.store
     assert isinstance(store, SqliteStore)
     world = kit.stage.world(store, store.schedules)
+    await world.project.look()
     limits, clock = limits_of(world.settings), world.clock
     dispatch = LocalDispatch(foreground=1, background=1, clock=clock)
     setup = make_setup(
@@ -182,10 +183,9 @@ async def fresh_view(kit: Kit, agent: Agent, epoch: int) -> TurnView:
         limits,
         Parts(
             feed=Feed(store, lambda _: False),
-            reload=Reload(world.catalog),
-            toolbox=world.toolbox,
+            snapshots=TurnSnapshots(world.project),
             outbox=Outbox(store, {}, clock),
-            directory=PermanentDirectory(store, world.catalog),
+            directory=PermanentDirectory(store),
             fast_admission=FastAdmission(dispatch, Outcomes(store), limits),
             windows=Windows(clock),
             artifacts=ArtifactIndex(store),
@@ -200,7 +200,7 @@ async def fresh_view(kit: Kit, agent: Agent, epoch: int) -> TurnView:
         records=records,
         items=await store.open_items(agent.owner, agent.id),
     )
-    boots = Boots(world.environment, world.catalog)
+    boots = Boots(world.environment)
     views = TurnViews(setup=setup, room=ContextRoom(limits), boots=boots, clock=clock)
     return views.view(LiveAgent(snapshot))
 

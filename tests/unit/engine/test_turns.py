@@ -405,6 +405,7 @@ async def test_a_definition_that_vanished_ends_the_turn_in_words(start: Start) -
     kit = await start(["hello"], definitions={"helper.toml": HELPER, "spare.toml": HELPER.replace("helper", "spare")})  # noqa: E501  # fmt: skip
     agent = await kit.agent("spare")
     (kit.stage.directory / "agents" / "spare.toml").unlink()
+    await kit.engine.project.look()
     kit.stage.definitions = {"helper.toml": HELPER}
     await kit.restart()
     outcome = await kit.ask(agent, "hi")

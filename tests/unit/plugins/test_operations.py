@@ -9,9 +9,9 @@ import pytest
 
 from retinue.errors import DefinitionError, NotFoundError
 from retinue.plugins.operation_function import operation, operations_of
-from retinue.plugins.operation_tools import PluginToolbox
+from retinue.plugins.operation_tools import plugin_tools
 from retinue.plugins.plugin_definition import define_plugin
-from retinue.plugins.plugin_registry import BuiltinPlugins, Plugins
+from retinue.plugins.plugin_registry import combined_plugins
 from retinue.plugins.port import OperationContext, Plugin
 from retinue.testing.fake_clock import FakeClock
 from retinue.tools.port import Tool
@@ -47,12 +47,12 @@ async def put_back(ctx: OperationContext, title: str) -> str:
 SHELF = define_plugin(id="book-shelf", description="Books.", operations=[find, put_back])
 
 
-async def tools_of(*plugins: Plugin) -> Mapping[str, Tool]:
-    return await PluginToolbox(BuiltinPlugins(*plugins), FakeClock()).tools()
+def tools_of(*plugins: Plugin) -> Mapping[str, Tool]:
+    return plugin_tools({plugin.id: plugin for plugin in plugins}, FakeClock())
 
 
 async def test_an_operation_is_a_tool_with_its_schema_effect_and_capabilities() -> None:
-    tools = await tools_of(SHELF)
+    tools = tools_of(SHELF)
     assert list(tools) == ["book_shelf_find", "book_shelf_put_back"]
     tool = tools["book_shelf_find"]
     assert tool.source == "plugin:book-shelf"
@@ -63,7 +63,7 @@ async def test_an_operation_is_a_tool_with_its_schema_effect_and_capabilities() 
 
 
 async def test_a_tool_gives_json_or_the_operations_own_text(tmp_path: Path) -> None:
-    tools = await tools_of(SHELF)
+    tools = tools_of(SHELF)
     found = await run(tools["book_shelf_find"], Context(tmp_path), title="Emma")
     assert found.output.text == '{"title":"Emma","pages":3}'
     told = await run(tools["book_shelf_put_back"], Context(tmp_path), title="Emma")
@@ -81,7 +81,7 @@ async def test_a_tool_gives_json_or_the_operations_own_text(tmp_path: Path) -> N
 async def test_what_is_wrong_with_a_call_is_a_result(
     tmp_path: Path, arguments: dict[str, Any], said: str
 ) -> None:
-    tools = await tools_of(SHELF)
+    tools = tools_of(SHELF)
     finished = await run(tools["book_shelf_find"], Context(tmp_path), **arguments)
     assert finished.output.is_error
     assert said in finished.output.text
@@ -105,7 +105,7 @@ class Counter:
 
 async def test_methods_are_operations_of_their_own_object(tmp_path: Path) -> None:
     one, other = Counter(), Counter()
-    tools = await tools_of(
+    tools = tools_of(
         define_plugin(id="one", operations=operations_of(one)),
         define_plugin(id="other", operations=operations_of(other)),
     )
@@ -142,17 +142,14 @@ def test_a_wrong_declaration_is_told_by_file_and_line() -> None:
 async def test_of_two_plugins_with_one_id_the_first_stands_and_the_second_is_told() -> None:
     first = define_plugin(id="shelf", operations=[find])
     second = define_plugin(id="shelf", operations=[put_back])
-    both = Plugins(BuiltinPlugins(first), BuiltinPlugins(second))
-    assert (await both.plugins())["shelf"] is first
-    assert "the plugin 'shelf' already exists" in str(both.problems()[0])
-    assert await both.plugins() is await both.plugins()
+    plugins, problems = combined_plugins([{"shelf": first}, {"shelf": second}])
+    assert plugins["shelf"] is first
+    assert "the plugin 'shelf' already exists" in str(problems[0])
 
 
 async def test_of_two_plugins_whose_tools_have_one_name_the_first_stands() -> None:
     find_in_shelf = operation(id="shelf-find")(find.function)
     first = define_plugin(id="book", operations=[find_in_shelf])
-    both = Plugins(BuiltinPlugins(first), BuiltinPlugins(SHELF))
-    assert await both.plugins() == {"book": first}
-    assert "the tool 'book_shelf_find' already exists in the plugin 'book'" in str(
-        both.problems()[0]
-    )
+    plugins, problems = combined_plugins([{"book": first}, {"book-shelf": SHELF}])
+    assert plugins == {"book": first}
+    assert "the tool 'book_shelf_find' already exists in the plugin 'book'" in str(problems[0])

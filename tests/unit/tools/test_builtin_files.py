@@ -7,7 +7,7 @@ from retinue.clock import SystemClock
 from retinue.settings.tables import ToolsSettings
 from retinue.tools.builtin.builtin_tools import builtin_tools
 from retinue.tools.execution import run_check
-from retinue.tools.function_tool import FunctionToolbox
+from retinue.tools.function_tool import builtin_listing
 from retinue.tools.port import Tool, Verified
 from tests.unit.tools.support import Context, run
 
@@ -15,7 +15,7 @@ from tests.unit.tools.support import Context, run
 @pytest.fixture
 async def tools() -> Mapping[str, Tool]:
     made = builtin_tools(clock=SystemClock(), private=Path("/nowhere"), settings=ToolsSettings())
-    return await FunctionToolbox(made).tools()
+    return builtin_listing(made)
 
 
 async def test_every_file_tool_says_what_it_promises_and_needs(tools: Mapping[str, Tool]) -> None:

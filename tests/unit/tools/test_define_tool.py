@@ -5,12 +5,11 @@ from pathlib import Path
 import pytest
 from pydantic import BaseModel
 
-from retinue.clock import SystemClock
-from retinue.definitions.catalog import Catalog
+from retinue.definitions.catalog_reader import CatalogReader, KnownTools
 from retinue.errors import DefinitionError, UsageError
-from retinue.tools.declared_tools import DeclaredToolbox
+from retinue.tools.declared_tools import declared_tools
 from retinue.tools.port import Tool, ToolContext, ToolOutput
-from retinue.tools.project_tools import ProjectToolbox
+from retinue.tools.project_tools import ProjectTools
 from retinue.tools.tool_definition import DefinedTool, define_tool
 from tests.unit.tools.support import Context
 
@@ -125,11 +124,11 @@ async def test_tools_are_defined_in_tools_and_beside_definitions(tmp_path: Path)
     in_agents += "define_prompt\ndefine_prompt(name='p', prompt='', tools=['tides'])\n"
     in_agents += "define_agent(name='a', sideA={'prompt': 'p'})\n"
     (tmp_path / "agents" / "a.py").write_text(in_agents)
-    catalog = Catalog(tmp_path, SystemClock(), ["weather"])
+    catalog = CatalogReader(tmp_path).read(KnownTools(names=frozenset({"weather"})))
 
     assert [str(problem) for problem in catalog.errors()] == []
-    assert set(await DeclaredToolbox(catalog).tools()) == {"tides"}
-    tools = await ProjectToolbox(tmp_path / "tools").tools()
+    assert set(declared_tools(catalog.tools())[0]) == {"tides"}
+    tools = ProjectTools(tmp_path / "tools").read()
     assert isinstance(tools["weather"], Tool)
 
 
@@ -137,10 +136,10 @@ async def test_hooks_and_agents_among_the_tools_are_refused_by_place(tmp_path: P
     (tmp_path / "tools").mkdir()
     text = "from retinue import define_hook\ndefine_hook(hook='filter_messages', execute=print)"
     (tmp_path / "tools" / "t.py").write_text(text)
-    toolbox = ProjectToolbox(tmp_path / "tools")
+    reader = ProjectTools(tmp_path / "tools")
 
-    assert await toolbox.tools() == {}
-    assert [str(problem) for problem in toolbox.problems()] == [
+    assert reader.read() == {}
+    assert [str(problem) for problem in reader.problems()] == [
         "tools/t.py:2: only tools can be defined here; hooks, prompts and agents have their own "
         "folders"
     ]

@@ -6,7 +6,7 @@ from textwrap import dedent
 
 import pytest
 
-from retinue.tools.project_tools import ProjectToolbox
+from retinue.tools.project_tools import ProjectTools
 from tests.unit.tools.support import Context, run
 
 Write = Callable[[str, str], Path]
@@ -40,8 +40,8 @@ async def test_the_tools_of_all_files_are_found(folder: Path, write: Write, ctx:
     write("one.py", giving("1", "first"))
     write("two.py", giving("2", "second"))
     (folder / "notes.txt").write_text("not Python")
-    box = ProjectToolbox(folder)
-    tools = await box.tools()
+    box = ProjectTools(folder)
+    tools = box.read()
     assert list(tools) == ["first", "second"]
     assert tools["first"].source == "project"
     assert (await run(tools["second"], ctx)).output.text == "2"
@@ -50,13 +50,13 @@ async def test_the_tools_of_all_files_are_found(folder: Path, write: Write, ctx:
 
 
 async def test_a_missing_folder_has_no_tools(tmp_path: Path) -> None:
-    assert await ProjectToolbox(tmp_path / "none").tools() == {}
+    assert ProjectTools(tmp_path / "none").read() == {}
 
 
 async def test_nothing_is_read_again_while_nothing_changes(folder: Path, write: Write) -> None:
     write("one.py", giving("1"))
-    box = ProjectToolbox(folder)
-    assert await box.tools() is await box.tools()
+    box = ProjectTools(folder)
+    assert box.read() is box.read()
 
 
 async def test_an_edit_is_used_from_the_next_listing_on(
@@ -64,18 +64,18 @@ async def test_an_edit_is_used_from_the_next_listing_on(
 ) -> None:
     monkeypatch.setattr(sys, "dont_write_bytecode", False)
     write("one.py", giving("1"))
-    box = ProjectToolbox(folder)
+    box = ProjectTools(folder)
     for value in ("2", "3", "4"):  # as long as the one before, and within the same second
         write("one.py", giving(value))
-        assert (await run((await box.tools())["give"], ctx)).output.text == value
+        assert (await run(box.read()["give"], ctx)).output.text == value
 
 
 async def test_a_removed_file_takes_its_tools_along(folder: Path, write: Write) -> None:
     path = write("one.py", giving("1"))
-    box = ProjectToolbox(folder)
-    await box.tools()
+    box = ProjectTools(folder)
+    box.read()
     path.unlink()
-    assert await box.tools() == {}
+    assert box.read() == {}
 
 
 @pytest.mark.parametrize(
@@ -94,17 +94,17 @@ async def test_a_file_that_does_not_load_keeps_its_last_good_version(
 ) -> None:
     write("one.py", giving("good"))
     write("two.py", giving("other", "second"))
-    box = ProjectToolbox(folder)
-    await box.tools()
+    box = ProjectTools(folder)
+    box.read()
     write("one.py", text)
-    tools = await box.tools()
+    tools = box.read()
     assert (await run(tools["give"], ctx)).output.text == "good"
     assert "second" in tools
     (told,) = box.problems()
     assert str(told).startswith(f"{folder.name}/{problem}")
     assert (told.file, told.using_last_good) == (f"{folder.name}/one.py", True)
     write("one.py", giving("repaired"))
-    assert (await run((await box.tools())["give"], ctx)).output.text == "repaired"
+    assert (await run(box.read()["give"], ctx)).output.text == "repaired"
     assert list(box.problems()) == []
 
 
@@ -112,8 +112,8 @@ async def test_a_file_that_never_loaded_is_named_and_gives_nothing(
     folder: Path, write: Write
 ) -> None:
     write("one.py", "1 / 0\n")
-    box = ProjectToolbox(folder)
-    assert await box.tools() == {}
+    box = ProjectTools(folder)
+    assert box.read() == {}
     (told,) = box.problems()
     assert str(told) == f"{folder.name}/one.py:2: ZeroDivisionError: division by zero"
     assert (told.line, told.using_last_good) == (2, False)
@@ -136,8 +136,8 @@ async def test_everything_wrong_with_a_files_tools_is_told_at_once(
         def second(*rest: int): ...
         """,
     )
-    box = ProjectToolbox(folder)
-    assert await box.tools() == {}
+    box = ProjectTools(folder)
+    assert box.read() == {}
     assert [(told.line, told.field) for told in box.problems()] == [
         (3, "tool first"),
         (10, "tool second"),
@@ -149,8 +149,8 @@ async def test_two_files_with_one_name_keep_the_first_and_say_so(
 ) -> None:
     write("a.py", giving("a"))
     write("b.py", giving("b"))
-    box = ProjectToolbox(folder)
-    assert (await run((await box.tools())["give"], ctx)).output.text == "a"
+    box = ProjectTools(folder)
+    assert (await run(box.read()["give"], ctx)).output.text == "a"
     (told,) = box.problems()
     assert (told.file, told.line) == (f"{folder.name}/b.py", 3)
     assert "a.py already has a tool 'give'" in told.message
@@ -170,10 +170,10 @@ async def test_a_file_imports_its_helpers_and_sees_them_change(
             return price
         """,
     )
-    box = ProjectToolbox(folder)
-    assert (await run((await box.tools())["cost"], ctx)).output.text == "1"
+    box = ProjectTools(folder)
+    assert (await run(box.read()["cost"], ctx)).output.text == "1"
     write("_shop.py", "price = 2\n")
-    assert (await run((await box.tools())["cost"], ctx)).output.text == "2"
+    assert (await run(box.read()["cost"], ctx)).output.text == "2"
 
 
 async def test_a_tool_that_was_imported_from_another_file_is_not_there_twice(
@@ -181,8 +181,8 @@ async def test_a_tool_that_was_imported_from_another_file_is_not_there_twice(
 ) -> None:
     write("a.py", giving("a"))
     write("b.py", "from .a import give\nagain = give\n")
-    box = ProjectToolbox(folder)
-    assert list(await box.tools()) == ["give"]
+    box = ProjectTools(folder)
+    assert list(box.read()) == ["give"]
     assert list(box.problems()) == []
 
 
@@ -209,7 +209,7 @@ async def test_dataclasses_and_late_annotations_of_a_file_resolve(
             """
         )
     )
-    tools = await ProjectToolbox(folder).tools()
+    tools = ProjectTools(folder).read()
     assert (await run(tools["go"], ctx, to={"name": "home"})).output.text == "home call-1"
 
 
@@ -218,8 +218,8 @@ async def test_a_file_that_is_replaced_with_the_same_time_and_size_is_noticed(
 ) -> None:
     path = write("one.py", giving("1"))
     stat = path.stat()
-    box = ProjectToolbox(folder)
-    await box.tools()
+    box = ProjectTools(folder)
+    box.read()
     write("new", giving("2")).rename(path)
     os.utime(path, ns=(stat.st_atime_ns, stat.st_mtime_ns))
-    assert (await run((await box.tools())["give"], ctx)).output.text == "2"
+    assert (await run(box.read()["give"], ctx)).output.text == "2"

@@ -68,7 +68,7 @@ def test_importing_the_decorator_does_not_import_pydantic() -> None:
         "from retinue.tools.function_tool import tool\n"
         "@tool\n"
         "def f(a: int) -> int: return a\n"
-        "import retinue.tools.execution, retinue.tools.toolbox\n"
+        "import retinue.tools.execution, retinue.tools.combined_tools\n"
         "assert 'pydantic' not in sys.modules\n"
         "f.as_tool()\n"
         "assert 'pydantic' in sys.modules\n"

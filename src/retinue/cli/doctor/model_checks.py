@@ -4,8 +4,7 @@ import asyncio
 
 from retinue.cli.client import Client
 from retinue.cli.doctor.finding import Finding, fail, ok
-from retinue.clock import SystemClock
-from retinue.definitions.catalog import Catalog
+from retinue.definitions.catalog_reader import CatalogReader
 from retinue.definitions.model_options import ModelOptions
 from retinue.errors import RetinueError
 from retinue.model_messages import TextContent, UserMessage
@@ -42,7 +41,7 @@ def _used_by(name: str, users: list[str]) -> str:
 def named_models(settings: Settings) -> dict[str, list[str]]:
     """Return the models that the project names, each with its users."""
     named: dict[str, list[str]] = {settings.model: ["retinue.toml"]}
-    catalog = Catalog(settings.project_dir, SystemClock())
+    catalog = CatalogReader(settings.project_dir).read()
     for definition in catalog.definitions():
         sides = (definition.side_a, definition.side_b)
         prompts = [side.prompt for side in sides if side is not None]

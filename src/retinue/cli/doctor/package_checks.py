@@ -7,8 +7,8 @@ from importlib.metadata import PackageNotFoundError, distribution
 
 from retinue.cli.client import Client
 from retinue.cli.doctor.finding import Finding, fail, ok, warn
-from retinue.clock import SystemClock
 from retinue.definitions.catalog import Catalog
+from retinue.definitions.catalog_reader import CatalogReader
 from retinue.definitions.installed import installed_packages
 from retinue.definitions.manifest import MCP_PREFIX
 from retinue.definitions.packages import Package, PackageCatalog
@@ -28,7 +28,7 @@ async def packages(settings: Settings, client: Client) -> list[Finding]:
     if not found:
         return []
     catalog = await asyncio.to_thread(
-        lambda: Catalog(settings.project_dir, SystemClock(), shelf=shelf)
+        lambda: CatalogReader(settings.project_dir, packages=shelf).read()
     )
     values = {one.name for one in await client.variables(None)} | set(settings.env)
     models = None if client.app is None else client.app.models

@@ -69,6 +69,7 @@ class LiveAgent:
         self.kind = agent.kind
         self.descriptor = agent.descriptor
         self.is_secluded = False  # it, or whom it works for, is a swarm's
+        self.is_preview = False  # made to show people what the next step would be
         self.definition = agent.definition
         self.state = agent.state
         self.epoch = snapshot.epoch

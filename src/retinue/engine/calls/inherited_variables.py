@@ -3,7 +3,6 @@
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
-from retinue.definitions.catalog import Catalog
 from retinue.definitions.definition import Definition
 from retinue.definitions.prompt import Prompt, Variable
 from retinue.engine.calls.tool_call import CallContext
@@ -11,7 +10,7 @@ from retinue.engine.variables.required import scoped_variables
 from retinue.ids import AgentId
 
 
-def scoped_in(catalog: Catalog, call: CallContext, target: Definition) -> Sequence[Variable]:
+def scoped_in(call: CallContext, target: Definition) -> Sequence[Variable]:
     """What each child of this definition has to be given for itself.
 
     Which of its branches are on is decided by what it would inherit from this parent.
@@ -22,7 +21,7 @@ def scoped_in(catalog: Catalog, call: CallContext, target: Definition) -> Sequen
         child = replace(parent, definition=definition, prompt=prompt, call={})
         return child.on(prompt.gates)
 
-    return scoped_variables(target, catalog, call.config.stock, gates)
+    return scoped_variables(target, call.config.snapshot, gates)
 
 
 def inherited(call: CallContext, child: AgentId, *, without: Iterable[str]) -> dict[str, str]:

@@ -3,7 +3,7 @@
 import asyncio
 import logging
 import traceback
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -12,6 +12,7 @@ from retinue.agents.permission import Permission, is_held
 from retinue.clock import Clock
 from retinue.engine.calls.scope_check import denial, skill_denial
 from retinue.engine.prompting.prompt_config import PromptConfig
+from retinue.engine.prompting.turn_snapshots import TurnSnapshots
 from retinue.engine.variables.values import (
     AccountVariables,
     Environment,
@@ -28,14 +29,16 @@ from retinue.errors import (
     UsageError,
 )
 from retinue.ids import AgentId, OwnerId, SideName, new_id
-from retinue.plugins.port import Operation, OperationContext, Plugin, PluginSource
+from retinue.plugins.port import Operation, OperationContext, Plugin
+from retinue.project.snapshot import ProjectSnapshot
+from retinue.project.watcher import ProjectWatcher
 from retinue.stores.port import Agent, Store
 from retinue.text import clean_json
 from retinue.tools.execution import Raised, Unfinished, as_plain, describe, within
 
 logger = logging.getLogger(__name__)
 
-PlanOf = Callable[[str, SideName, Agent], Awaitable[PromptConfig]]
+ConfigOf = Callable[[ProjectSnapshot, str, SideName, Agent], PromptConfig]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -54,14 +57,16 @@ class Operations:
     def __init__(
         self,
         *,
-        plugins: PluginSource,
+        project: ProjectWatcher,
+        snapshots: TurnSnapshots,
         store: Store,
         clock: Clock,
-        config_of: PlanOf,
+        config_of: ConfigOf,
         environment: Environment,
         seconds: float,
     ) -> None:
-        self.source = plugins
+        self._project = project
+        self._snapshots = snapshots
         self._store = store
         self._clock = clock
         self._config_of = config_of
@@ -81,11 +86,12 @@ class Operations:
 
         Calls with one key take effect once; an operation that cannot promise that takes none.
         """
-        plugin, operation = await self._find(plugin_id, operation_id)
+        agent, snapshot = await self._snapshot(caller)
+        plugin, operation = _found(snapshot, plugin_id, operation_id)
         name = plugin.tool_name(operation)
         await self._environment.load()
-        if caller.agent_id is not None:
-            variables = await self._require(caller, caller.agent_id, plugin, name)
+        if agent is not None:
+            variables = await self._require(caller, agent, snapshot, plugin, name)
         elif operation.needs_agent:
             raise UsageError(f"{name} is done by agents: say which one it is done for")
         else:
@@ -106,23 +112,22 @@ class Operations:
         variables.check(operation.variables, name)
         return await self._run(name, operation, context, accepted, variables)
 
-    async def _find(self, plugin_id: str, operation_id: str) -> tuple[Plugin, Operation]:
-        plugin = (await self.source.plugins()).get(plugin_id)
-        if plugin is None:
-            raise NotFoundError(f"there is no plugin {plugin_id[:64]!r}")
-        operation = plugin.operation(operation_id)
-        if operation is None:
-            raise NotFoundError(f"{plugin_id!r} has no operation {operation_id[:64]!r}")
-        return plugin, operation
+    async def _snapshot(self, caller: Caller) -> tuple[Agent | None, ProjectSnapshot]:
+        """The calling agent, and what its turn works with; doors see files as they are now."""
+        if not caller.is_skill:
+            await self._project.look()
+        if caller.agent_id is None:
+            return None, self._project.current
+        agent = await self._store.agent(caller.owner, caller.agent_id)
+        return agent, self._snapshots.peek(agent.id, agent.state.turn, agent.definition)
 
     async def _require(
-        self, caller: Caller, agent_id: AgentId, plugin: Plugin, name: str
+        self, caller: Caller, agent: Agent, snapshot: ProjectSnapshot, plugin: Plugin, name: str
     ) -> Variables:
         """Raise what keeps the agent from it; give the variables that it has for that."""
-        agent = await self._store.agent(caller.owner, agent_id)
         if agent.lifecycle != "active":
             raise TerminatedError("the agent has ended")
-        config = await self._config_of(agent.definition, caller.side, agent)
+        config = self._config_of(snapshot, agent.definition, caller.side, agent)
         tool = config.known.get(name)
         if tool is not None and tool.source != plugin.source:
             tool = None  # another tool that took the name: its rights are not the operation's
@@ -130,7 +135,7 @@ class Operations:
         if refused is None and caller.is_skill:
             refused = skill_denial(config, plugin.id)
         if refused is not None:
-            await self._store.note(caller.owner, agent_id, refused.line)
+            await self._store.note(caller.owner, agent.id, refused.line)
             raise RefusedError(refused.text, details={"tool": name})
         if _asks_first(config, agent, name):
             raise RefusedError(
@@ -170,6 +175,18 @@ class Operations:
                 raise OperationError(redact(f"{name} failed with {describe(error)}")) from cause
             case _:
                 return redacted_json(ended, redact) if secrets else ended
+
+
+def _found(
+    snapshot: ProjectSnapshot, plugin_id: str, operation_id: str
+) -> tuple[Plugin, Operation]:
+    plugin = snapshot.plugins.get(plugin_id)
+    if plugin is None:
+        raise NotFoundError(f"there is no plugin {plugin_id[:64]!r}")
+    operation = plugin.operation(operation_id)
+    if operation is None:
+        raise NotFoundError(f"{plugin_id!r} has no operation {operation_id[:64]!r}")
+    return plugin, operation
 
 
 async def _contained(

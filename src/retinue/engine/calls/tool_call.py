@@ -10,6 +10,7 @@ from retinue.agents.descriptor import Descriptor
 from retinue.agents.inbox import ItemBody, Sender, Trail
 from retinue.agents.state import AgentState, Turn
 from retinue.clock import Clock
+from retinue.definitions.catalog import Catalog
 from retinue.engine.agent.limits import Limits
 from retinue.engine.agent.live_agent import LiveAgent
 from retinue.engine.calls.scope_check import denial
@@ -66,6 +67,11 @@ class CallContext(Struct, kw_only=True):
         """The way that a message from here has come."""
         trail = self.turn.trail or Trail()
         return structs.replace(trail, hops=trail.hops + 1)
+
+    @property
+    def catalog(self) -> Catalog:
+        """The definitions that this turn works with."""
+        return self.config.snapshot.catalog
 
     @property
     def files(self) -> AgentFiles:

@@ -59,7 +59,7 @@ async def _chosen(
     home = await _home(services, call)
     if home is not None and home.definition == name and session in (DEFAULT, "latest", home.id):
         return DelegateSession(agent=home)
-    target = reachable(services.catalog, call.definition, name)
+    target = reachable(call.catalog, call.definition, name)
     return await resolve(services, call, target.name, session)
 
 

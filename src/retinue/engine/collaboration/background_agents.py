@@ -42,7 +42,7 @@ def background_tools(services: CollaborationServices) -> list[FunctionTool[..., 
         refuse_endless(call, services.limits)
         chosen = definition or ctx.definition
         if chosen != ctx.definition:
-            chosen = reachable(services.catalog, ctx.definition, chosen).name
+            chosen = reachable(call.catalog, ctx.definition, chosen).name
         parent = await store.agent(ctx.owner, ctx.agent_id)
         await check_room(services, parent)
         child = derived_agent_id(call.idempotency_key)
@@ -56,7 +56,7 @@ def background_tools(services: CollaborationServices) -> list[FunctionTool[..., 
         )
         made = new_agent(call, descriptor, chosen, agent_id=child)
         if call.state.env:
-            scoped = scoped_in(services.catalog, call, services.catalog.definition(chosen))
+            scoped = scoped_in(call, call.catalog.definition(chosen))
             env = inherited(call, child, without=[one.name for one in scoped])
             made = structs.replace(made, state=structs.replace(made.state, env=env))
         call.emit(Effects(posts=(Post(to=made, item=item, owner=ctx.owner),)))

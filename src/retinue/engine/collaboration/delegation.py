@@ -65,11 +65,11 @@ def delegation_tools(services: CollaborationServices) -> list[FunctionTool[..., 
         """
         call = call_of(ctx)
         content = checked_text(content, (), services.limits.message_characters).strip()
-        me = services.catalog.definition(ctx.definition)
-        refuse_circle(call, services.catalog.key(me, agentId))
+        me = call.catalog.definition(ctx.definition)
+        refuse_circle(call, call.catalog.key(me, agentId))
         await refuse_swarm(services.store, call)
         try:
-            target = reachable(services.catalog, ctx.definition, agentId)
+            target = reachable(call.catalog, ctx.definition, agentId)
         except RefusedError as error:
             raise await _hinted(services, call, agentId, error) from None
         trail = extended(call, target.name, services.limits)
@@ -90,10 +90,10 @@ def delegation_tools(services: CollaborationServices) -> list[FunctionTool[..., 
     @tool(name="agents_list", effect="pure", capabilities=["agents.read"])
     async def peers(ctx: ToolContext) -> dict[str, Any]:
         """List the agents that you can ask with agents_message."""
-        if await contact_of(services.store, call_of(ctx)) is not None:
+        call = call_of(ctx)
+        if await contact_of(services.store, call) is not None:
             return {"agents": []}
-        definition = services.catalog.definition(ctx.definition)
-        found = peers_of(definition, services.catalog)
+        found = peers_of(call.catalog.definition(ctx.definition), call.catalog)
         return {"agents": [_described(peer) for peer in found]}
 
     return [message, peers]
@@ -148,7 +148,7 @@ async def _hinted(
     wanted = name.strip().casefold()
     for one in await permanent_agents(services.store, call.owner):
         if wanted in (one.name.casefold(), one.id) and may_know(
-            services.catalog, call.definition, one.definition
+            call.catalog, call.definition, one.definition
         ):
             return RefusedError(
                 f"{one.name} is a permanent agent, which goes on with the conversation it has: "

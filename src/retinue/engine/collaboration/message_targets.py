@@ -38,28 +38,27 @@ async def addressed(
     """The agent of an id, of `system:<tag>`, or this sender's agent of `swarm:<id>`."""
     descriptor = _standing(sender, to)
     if descriptor is None:
-        return await _named(services, sender, AgentId(to))
+        return await _named(services.store, call, sender, AgentId(to))
     await refuse_swarm(services.store, sender)
     configured = configured_definition(descriptor, services.settings)
     preferred = services.settings.agents.default_definition
-    name = configured or preferred or services.catalog.default().name
-    if not may_address(services.catalog, sender.definition, name):
+    name = configured or preferred or call.catalog.default().name
+    if not may_address(call.catalog, sender.definition, name):
         raise RefusedError(f"there is no agent {to!r} that you can reach")
     found = await services.store.find(sender.owner, descriptor)
     if found is None:
-        return new_agent(call, descriptor, services.catalog.public(name).name)
+        return new_agent(call, descriptor, call.catalog.public(name).name)
     return _open(_another(sender, found))
 
 
-async def _named(services: CollaborationServices, sender: Agent, agent_id: AgentId) -> Agent:
+async def _named(store: Store, call: CallContext, sender: Agent, agent_id: AgentId) -> Agent:
     """The agent of that id, if this sender may write to it; who may not cannot tell if it is."""
-    store = services.store
     try:
         target = _another(sender, await store.agent(sender.owner, agent_id))
     except NotFoundError:
         await refuse_swarm(store, sender)
         raise
-    if not await may_write(services.catalog, store, sender, target):
+    if not await may_write(call.catalog, store, sender, target):
         await refuse_swarm(store, sender)
         raise NotFoundError(f"there is no agent {agent_id!r}")
     return _open(target)

@@ -49,7 +49,7 @@ def _creating(services: CollaborationServices) -> FunctionTool[..., Any]:
         if known is None:
             chosen = definition or ctx.definition
             if chosen != ctx.definition:
-                chosen = reachable(services.catalog, ctx.definition, chosen).name
+                chosen = reachable(call.catalog, ctx.definition, chosen).name
             agent_id = new_agent_id()
         else:
             if definition not in (None, known.definition):
@@ -127,10 +127,11 @@ def _folded(name: str) -> str:
 
 async def _known(services: CollaborationServices, ctx: ToolContext) -> list[Listed]:
     """The permanent agents that this one may reach."""
-    if await contact_of(services.store, call_of(ctx)) is not None:
+    call = call_of(ctx)
+    if await contact_of(services.store, call) is not None:
         return []
     found = await permanent_agents(services.store, ctx.owner)
-    return [one for one in found if may_know(services.catalog, ctx.definition, one.definition)]
+    return [one for one in found if may_know(call.catalog, ctx.definition, one.definition)]
 
 
 async def _wanted(
@@ -157,5 +158,6 @@ async def _wanted(
 
 
 async def _may_change(services: CollaborationServices, ctx: ToolContext, agent: Agent) -> bool:
-    is_free = await contact_of(services.store, call_of(ctx)) is None
-    return is_free and may_know(services.catalog, ctx.definition, agent.definition)
+    call = call_of(ctx)
+    is_free = await contact_of(services.store, call) is None
+    return is_free and may_know(call.catalog, ctx.definition, agent.definition)

@@ -6,11 +6,11 @@ from typing import cast
 from retinue.agents.descriptor import Descriptor
 from retinue.agents.state import AgentState
 from retinue.clock import Clock
-from retinue.definitions.catalog import Catalog
 from retinue.engine.agent.limits import Limits
 from retinue.engine.calls.tool_call import CallContext
 from retinue.engine.variables.values import Environment
 from retinue.ids import AgentId, new_agent_id
+from retinue.project.watcher import ProjectWatcher
 from retinue.settings import Settings
 from retinue.stores.port import NewAgent, Store
 from retinue.tools.port import FileTrees, ToolContext
@@ -21,7 +21,7 @@ class CollaborationServices:
     """For reading. Changes go through the call's effects, which are committed with its result."""
 
     store: Store
-    catalog: Catalog
+    project: ProjectWatcher
     settings: Settings
     limits: Limits
     clock: Clock

@@ -48,9 +48,8 @@ async def permanent_agents(store: Store, owner: OwnerId) -> Sequence[Listed]:
 class PermanentDirectory:
     """Reads each owner's list once, and again when one of its agents changed."""
 
-    def __init__(self, store: Store, catalog: Catalog) -> None:
+    def __init__(self, store: Store) -> None:
         self._store = store
-        self._catalog = catalog
         self._listed: dict[OwnerId, Sequence[Listed]] = {}
         self.changes = 0  # grows when what was told may be untrue
 
@@ -76,7 +75,7 @@ class PermanentDirectory:
     def _lists(self, owner: OwnerId, agent_id: AgentId) -> bool:
         return any(one.id == agent_id for one in self._listed.get(owner, ()))
 
-    def section(self, owner: OwnerId, *, itself: AgentId, definition: str) -> str:
+    def section(self, owner: OwnerId, catalog: Catalog, *, itself: AgentId, definition: str) -> str:
         """What an agent is told of the others that it may know; nothing when there are none."""
         listed = self._listed.get(owner)
         if not listed:
@@ -84,7 +83,7 @@ class PermanentDirectory:
         others = [
             one
             for one in listed
-            if one.id != itself and may_know(self._catalog, definition, one.definition)
+            if one.id != itself and may_know(catalog, definition, one.definition)
         ]
         if not others:
             return ""

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
+from weakref import WeakKeyDictionary
 
 from retinue.agents.context import json_characters, neutral
 from retinue.definitions.catalog import Catalog
@@ -31,6 +32,7 @@ from retinue.engine.variables.values import declared_by
 from retinue.errors import RetinueError
 from retinue.ids import SideName
 from retinue.models.port import ToolSpec
+from retinue.project.snapshot import ProjectSnapshot
 from retinue.tools.package_tools import visible_tools
 from retinue.tools.port import Tool
 
@@ -60,7 +62,7 @@ class PromptConfig:
     terminal: frozenset[str]  # tools whose success ends the run
     bound: frozenset[str]  # tools that end the run or tell how it goes
     known: Mapping[str, Tool]  # what a call could name, whether the scope allows it or not
-    stock: Mapping[str, Tool]  # all tools there are
+    snapshot: ProjectSnapshot  # that it was made from
     artifacts: frozenset[str]  # types of artifacts that it may read; none for most definitions
     hooks: HookSet | None = None
     arguments: frozenset[str] = frozenset()
@@ -87,18 +89,22 @@ class PromptCase:
 
 USUAL = PromptCase()
 
-OwnTools = Callable[[Definition, SideName, PromptCase], Mapping[str, Tool]]
+OwnTools = Callable[[Catalog, Definition, SideName, PromptCase], Mapping[str, Tool]]
 """Makes the tools that a side's prompt brings along, such as its subagents."""
 
 
-def no_own_tools(_definition: Definition, _side: SideName, _case: PromptCase) -> Mapping[str, Tool]:
+def no_own_tools(
+    _catalog: Catalog, _definition: Definition, _side: SideName, _case: PromptCase
+) -> Mapping[str, Tool]:
     return {}
 
 
 def together(*makers: OwnTools) -> OwnTools:
     """Several kinds of own tools as one."""
-    return lambda definition, side, case: {
-        name: tool for make in makers for name, tool in make(definition, side, case).items()
+    return lambda catalog, definition, side, case: {
+        name: tool
+        for make in makers
+        for name, tool in make(catalog, definition, side, case).items()
     }
 
 
@@ -106,94 +112,72 @@ def together(*makers: OwnTools) -> OwnTools:
 class _Kept:
     """A plan, what it was made of, and the plans of other cases."""
 
-    definitions: int  # the revision of the catalog
-    skills: int  # and that of the skills
-    tools: Mapping[str, Tool]
     config: PromptConfig
     others: dict[PromptCase, PromptConfig] = field(default_factory=dict[PromptCase, PromptConfig])
 
 
 class PromptConfigs:
-    """Makes plans and keeps each until any definition or the tools change."""
+    """Makes plans and keeps each as long as its snapshot is in use."""
 
     def __init__(
         self,
-        catalog: Catalog,
         default_model: str,
         own: OwnTools = no_own_tools,
         skills: Skills | None = None,
     ) -> None:
-        self._catalog = catalog
         self._default_model = default_model
         self._own = own
         self._skills = skills or NoSkills()
-        self._configs: dict[tuple[str, SideName], _Kept] = {}
+        self._configs: WeakKeyDictionary[ProjectSnapshot, dict[tuple[str, SideName], _Kept]] = (
+            WeakKeyDictionary()
+        )
 
-    @property
-    def has_hooks(self) -> bool:
-        """Whether the project has any; most have none."""
-        return bool(self._catalog.hooks())
-
-    def definition(self, name: str) -> Definition:
-        return self._catalog.definition(name)
-
-    def is_plain(self, name: str, side: SideName) -> bool:
+    def is_plain(self, snapshot: ProjectSnapshot, name: str, side: SideName) -> bool:
         """Whether nothing but an answer in words ends the side's turn."""
-        usual = self._usual(name, side)
+        usual = self._usual(snapshot, name, side)
         if usual is not None:
             return usual.is_plain
         try:
-            return _is_plain(self._catalog.definition(name), side)
+            return _is_plain(snapshot.catalog.definition(name), side)
         except RetinueError:
             return False
 
-    def may_boot(self, name: str, side: SideName) -> bool:
+    def may_boot(self, snapshot: ProjectSnapshot, name: str, side: SideName) -> bool:
         """Whether the side's prompt lists subagents that begin with it."""
-        usual = self._usual(name, side)
+        usual = self._usual(snapshot, name, side)
         if usual is not None and not usual.gates:
             return bool(usual.immediate)
         try:
-            return bool(_immediate(self._catalog.definition(name).side(side).prompt))
+            return bool(_immediate(snapshot.catalog.definition(name).side(side).prompt))
         except RetinueError:
             return False
 
-    def _usual(self, name: str, side: SideName) -> PromptConfig | None:
-        """The plan that is kept, if the files have not changed since it was made."""
-        kept = self._configs.get((name, side))
-        if (
-            kept is None
-            or kept.definitions != self._catalog.revision
-            or kept.skills != self._skills.revision
-        ):
-            return None
+    def _usual(self, snapshot: ProjectSnapshot, name: str, side: SideName) -> PromptConfig | None:
+        """The plan of this snapshot, if it was made already."""
+        kept = self._of(snapshot).get((name, side))
+        return None if kept is None else kept.config
+
+    def config(self, snapshot: ProjectSnapshot, name: str, side: SideName) -> PromptConfig:
+        configs = self._of(snapshot)
+        kept = configs.get((name, side))
+        if kept is None:
+            kept = configs[name, side] = _Kept(config=self._made(snapshot, name, side, USUAL))
         return kept.config
 
-    def config(self, name: str, side: SideName, tools: Mapping[str, Tool]) -> PromptConfig:
-        definitions, skills = self._catalog.revision, self._skills.revision
-        kept = self._configs.get((name, side))
-        if (
-            kept is not None
-            and kept.tools is tools
-            and kept.definitions == definitions
-            and kept.skills == skills
-        ):
-            return kept.config
-        config = self._made(name, side, tools, USUAL)
-        self._configs[name, side] = _Kept(
-            definitions=definitions, skills=skills, tools=tools, config=config
-        )
-        return config
-
-    def plan_for(
-        self, usual: PromptConfig, side: SideName, tools: Mapping[str, Tool], case: PromptCase
-    ) -> PromptConfig:
+    def plan_for(self, usual: PromptConfig, side: SideName, case: PromptCase) -> PromptConfig:
         """The plan of agents to whom this applies, beside the usual one that `config` gave."""
         name = usual.definition.name
-        kept = self._configs[name, side]
+        kept = self._of(usual.snapshot)[name, side]
         config = kept.others.get(case)
         if config is None:
-            config = kept.others[case] = self._made(name, side, tools, case)
+            config = kept.others[case] = self._made(usual.snapshot, name, side, case)
         return config
+
+    def _of(self, snapshot: ProjectSnapshot) -> dict[tuple[str, SideName], _Kept]:
+        configs = self._configs.get(snapshot)
+        if configs is None:
+            configs = self._configs[snapshot] = {}
+        return configs
 
     def told(
         self,
@@ -212,17 +196,17 @@ class PromptConfigs:
         return replace(config, system=system, sections=sections, overhead=overhead)
 
     def _made(
-        self, name: str, side_name: SideName, tools: Mapping[str, Tool], case: PromptCase
+        self, snapshot: ProjectSnapshot, name: str, side_name: SideName, case: PromptCase
     ) -> PromptConfig:
-        catalog = self._catalog
+        catalog, tools = snapshot.catalog, snapshot.tools
         written = catalog.definition(name)
         definition = written.switched(side_name, case.on)
         side = definition.side(side_name)
         prompt = side.prompt
-        brought = self._own(definition, side_name, case)
+        brought = self._own(catalog, definition, side_name, case)
         known = {**visible_tools(definition.home, tools), **brought}
         scoped = _scoped(definition, prompt, known, brought)
-        skills = self._skills.offered(definition, scoped)
+        skills = self._skills.offered(snapshot, definition, scoped)
         shown = {key: tool for key, tool in scoped.items() if key not in skills.replaces}
         artifacts = frozenset(
             READING[each]
@@ -257,7 +241,7 @@ class PromptConfigs:
             specs=specs,
             overhead=len(system) + sum(map(spec_characters, specs)),
             known=known,
-            stock=tools,
+            snapshot=snapshot,
             is_dual=definition.is_dual,
             is_plain=_is_plain(definition, side_name),
             asks_first=bool(definition.tool_approvals),

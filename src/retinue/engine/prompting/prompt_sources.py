@@ -4,10 +4,10 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
-from retinue.agents.prompt_entries import ItemGroup, KnownSkill, SkillEntry
+from retinue.agents.prompt_entries import ItemGroup, SkillEntry
 from retinue.definitions.definition import Definition
 from retinue.ids import OwnerId
-from retinue.problems import LoadProblem
+from retinue.project.snapshot import ProjectSnapshot
 from retinue.tools.port import Tool
 
 
@@ -23,38 +23,21 @@ class SkillOffer:
 class Skills(Protocol):
     """The skills there are; asked when a plan is made, never in a step."""
 
-    @property
-    def revision(self) -> int:
-        """Grows whenever an offer may have changed."""
-        ...
-
-    def offered(self, definition: Definition, tools: Mapping[str, Tool]) -> SkillOffer:
+    def offered(
+        self, snapshot: ProjectSnapshot, definition: Definition, tools: Mapping[str, Tool]
+    ) -> SkillOffer:
         """What this definition may use, given the tools that its scope allows."""
-        ...
-
-    def known(self) -> Sequence[KnownSkill]:
-        """All there are, whoever may use them."""
-        ...
-
-    def problems(self) -> Sequence[LoadProblem]:
-        """What did not load."""
         ...
 
 
 class NoSkills:
     """Implements `Skills` where there are none."""
 
-    revision = 0
-
-    def offered(self, definition: Definition, tools: Mapping[str, Tool]) -> SkillOffer:
-        del definition, tools
+    def offered(
+        self, snapshot: ProjectSnapshot, definition: Definition, tools: Mapping[str, Tool]
+    ) -> SkillOffer:
+        del snapshot, definition, tools
         return SkillOffer()
-
-    def known(self) -> Sequence[KnownSkill]:
-        return ()
-
-    def problems(self) -> Sequence[LoadProblem]:
-        return ()
 
 
 class Artifacts(Protocol):

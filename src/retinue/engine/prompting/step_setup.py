@@ -4,7 +4,6 @@ from collections.abc import Mapping, Sequence
 
 from retinue.agents.descriptor import PermanentDescriptor
 from retinue.agents.state import Turn
-from retinue.clock import Clock
 from retinue.definitions.declarations import HookSet
 from retinue.engine.agent.limits import Limits
 from retinue.engine.agent.live_agent import LiveAgent
@@ -13,7 +12,7 @@ from retinue.engine.prompting.permanent_directory import WRITING_TOOL, Permanent
 from retinue.engine.prompting.prompt_config import USUAL, PromptCase, PromptConfig, PromptConfigs
 from retinue.engine.prompting.prompt_sections import Section, joined
 from retinue.engine.prompting.prompt_sources import Artifacts
-from retinue.engine.prompting.reload import Reload
+from retinue.engine.prompting.turn_snapshots import TurnSnapshots
 from retinue.engine.prompting.volatile_sections import (
     MOST_ITEMS,
     closing_text,
@@ -25,10 +24,8 @@ from retinue.engine.variables.values import Environment, Holder
 from retinue.errors import RetinueError
 from retinue.ids import SideName
 from retinue.models.port import Model, Models
+from retinue.project.snapshot import ProjectSnapshot
 from retinue.text import clean_text
-from retinue.tools.port import Tool, Toolbox
-
-_TOOLS_FRESH_SECONDS = 0.2
 
 
 class StepSetup:
@@ -38,10 +35,8 @@ class StepSetup:
         self,
         *,
         configs: PromptConfigs,
-        reload: Reload,
-        toolbox: Toolbox,
+        snapshots: TurnSnapshots,
         models: Models,
-        clock: Clock,
         limits: Limits,
         directory: PermanentDirectory,
         environment: Environment,
@@ -52,19 +47,19 @@ class StepSetup:
         self._artifacts = artifacts
         self._windows = windows
         self._environment = environment
-        self._reload = reload
-        self._toolbox = toolbox
+        self.snapshots = snapshots
         self._models = models
-        self._clock = clock
         self.limits = limits
         self._configs = configs
-        self._known_models: dict[str, Model] = {}
-        self.tools: Mapping[str, Tool] = {}
-        self._tools_until = float("-inf")
+
+    def snapshot(self, live: LiveAgent) -> ProjectSnapshot:
+        """What the agent works with: what its turn began with, as far as it is still in force."""
+        read = self.snapshots.peek if live.is_preview else self.snapshots.of
+        return read(live.id, live.state.turn, live.definition)
 
     def config(self, live: LiveAgent) -> PromptConfig:
         side: SideName = live.state.turn.side if live.state.turn is not None else "side_a"
-        config = self._configs.config(live.definition, side, self.tools)
+        config = self._configs.config(self.snapshot(live), live.definition, side)
         if config.gates or live.state.children or live.is_secluded:
             config = self._suited(config, live, side, is_secluded=live.is_secluded)
         if config.variables or (config.arguments and live.state.arguments):
@@ -76,15 +71,15 @@ class StepSetup:
     def may_boot(self, live: LiveAgent) -> bool:
         """Whether the prompt of the side whose turn it is has subagents that begin with it."""
         side: SideName = live.state.turn.side if live.state.turn is not None else "side_a"
-        return self._configs.may_boot(live.definition, side)
+        return self._configs.may_boot(self.snapshot(live), live.definition, side)
 
     def look(self, live: LiveAgent) -> None:
         """Let the context be what the side whose turn it is sees."""
         side: SideName = live.state.turn.side if live.state.turn is not None else "side_a"
-        is_dual = False
-        if not self._configs.is_plain(live.definition, side):
+        snapshot, is_dual = self.snapshot(live), False
+        if not self._configs.is_plain(snapshot, live.definition, side):
             try:
-                is_dual = self._configs.definition(live.definition).is_dual
+                is_dual = snapshot.catalog.definition(live.definition).is_dual
             except RetinueError:
                 pass  # the next step says what is wrong
         live.look_as(side if is_dual else "")
@@ -99,11 +94,11 @@ class StepSetup:
             has_children=any(e.is_addressable and e.side == side for e in holder.state.children),
             is_secluded=is_secluded,
         )
-        return config if case == USUAL else self._configs.plan_for(config, side, self.tools, case)
+        return config if case == USUAL else self._configs.plan_for(config, side, case)
 
     def hooks(self, live: LiveAgent) -> HookSet | None:
         """The hooks of the side whose turn it is; none, while a definition cannot be used."""
-        if not self._configs.has_hooks:
+        if not self.snapshot(live).catalog.generation.hooks:
             return None
         try:
             return self.config(live).hooks
@@ -119,30 +114,27 @@ class StepSetup:
         shown = (one.name for one in config.variables if one.name in prompt.placeholders)
         return {name: clean_text(variables.get(name) or "") for name in shown}
 
-    async def config_of(
-        self, definition: str, side: SideName = "side_a", holder: Holder | None = None
+    def config_of(
+        self, snapshot: ProjectSnapshot, definition: str, side: SideName, holder: Holder | None
     ) -> PromptConfig:
-        """The plan of a definition, or of an agent of it, for whoever is no step of an agent."""
-        await self.refresh()
-        config = self._configs.config(definition, side, self.tools)
+        """The plan of a definition, or of an agent of it, outside of the agent's own steps."""
+        config = self._configs.config(snapshot, definition, side)
         return config if holder is None else self._suited(config, holder, side)
 
-    async def tools_of(self, definition: str, holder: Holder | None) -> Sequence[Tool]:
-        return list((await self.config_of(definition, holder=holder)).tools.values())
-
-    def knows(self, definition: str) -> bool:
+    def knows(self, live: LiveAgent, definition: str) -> bool:
         try:
-            self._configs.definition(definition)
+            self.snapshot(live).catalog.definition(definition)
         except RetinueError:
             return False
         return True
 
     def rules(self, live: LiveAgent, turn: Turn) -> Rules | None:
         """How the acting side's turn ends, where it is not simply by an answer in words."""
-        if self._configs.is_plain(live.definition, turn.side):
+        snapshot = self.snapshot(live)
+        if self._configs.is_plain(snapshot, live.definition, turn.side):
             return None
         try:
-            definition = self._configs.definition(live.definition)
+            definition = snapshot.catalog.definition(live.definition)
             side = definition.side(turn.side)
         except RetinueError:
             return None  # the next step says what is wrong
@@ -177,7 +169,9 @@ class StepSetup:
         if WRITING_TOOL in config.tools and not live.is_secluded:
             if not self._directory.is_loaded(live.owner):
                 await self._directory.load(live.owner)
-            others = self._directory.section(live.owner, itself=live.id, definition=live.definition)
+            others = self._directory.section(
+                live.owner, config.snapshot.catalog, itself=live.id, definition=live.definition
+            )
             sections.append(Section("permanentAgents", others))
         return [section for section in sections if section.text]
 
@@ -197,26 +191,10 @@ class StepSetup:
         sections = [items_now(groups), panels_now(self._windows.of(live.owner))]
         return [section for section in sections if section is not None]
 
-    @property
-    def is_stale(self) -> bool:
-        """Whether it is time to refresh: at most five times a second, since that looks at files."""
-        return self._clock.monotonic() >= self._tools_until
-
-    async def refresh(self) -> None:
-        """Ask for tools, and definitions."""
-        # Set first: whoever asks meanwhile takes what is known instead of asking too.
-        now = self._clock.monotonic()
-        self._tools_until = now + _TOOLS_FRESH_SECONDS if self.tools else now
-        self.tools = await self._toolbox.tools()
-        await self._reload.definitions()
-
     async def model(self, live: LiveAgent, config: PromptConfig) -> tuple[Model, int]:
         """The model whose try it is, and how many there are."""
         names = [live.state.model, *config.models] if live.state.model else config.models
         turn = live.state.turn
         index = min(turn.model_index, len(names) - 1) if turn else 0
-        name = names[index]
-        model = self._known_models.get(name)
-        if model is None:
-            model = self._known_models[name] = await self._models.get(name)
+        model = await self._models.get(names[index])
         return model, len(names)

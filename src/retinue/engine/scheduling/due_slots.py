@@ -107,7 +107,7 @@ class Firer:
             return None
         name, maker = await self._schedules.maker_of(schedule)
         tools = await self._tools_of(name, maker)
-        definition = self._schedules.catalog.definition(name)
+        definition = self._schedules.project.current.catalog.definition(name)
         return why_refused(schedule.watch, {tool.name for tool in tools}, definition)
 
     async def _mark(self, schedule: Schedule, now: datetime) -> Mark:

@@ -17,14 +17,13 @@ from retinue.agents.descriptor import HeartbeatDescriptor
 from retinue.agents.watch import Mark
 from retinue.clock import Clock
 from retinue.engine.lineage.fetch_strategies import fetch
-from retinue.engine.scheduling.heartbeat_files import HeartbeatFiles, HeartbeatTask, TaskProblem
 from retinue.engine.scheduling.schedule_messages import watched_text
 from retinue.engine.scheduling.schedule_service import Schedules
 from retinue.errors import NotFoundError, RetinueError
 from retinue.ids import LOCAL_OWNER, AgentId, OwnerId
+from retinue.project.heartbeat_files import HeartbeatTask, TaskProblem
 from retinue.stores.port import Agent, Receipt, Store
 from retinue.stores.schedule_port import HEARTBEAT, Firing
-from retinue.times import interval_of
 
 logger = logging.getLogger(__name__)
 
@@ -82,9 +81,6 @@ class Heartbeat:
         self._settings = settings
         self._clock = clock
         self._reset = reset
-        project = schedules.settings.project_dir
-        self._files = HeartbeatFiles(project, interval_of(settings.every))
-        self._revision = 0  # of the files, as the last beat knew them
         self._beating: asyncio.Task[None] | None = None
         self._not_before: datetime | None = None
         self.on_end: Callable[[], None] = lambda: None  # called after a batch has started or failed
@@ -96,27 +92,22 @@ class Heartbeat:
 
     @property
     def problems(self) -> Sequence[TaskProblem]:
-        return self._files.problems
-
-    def has_news(self) -> bool:
-        is_read_anew = self._files.revision != self._revision  # by somebody who only looked
-        return self.is_enabled and (is_read_anew or self._files.has_news())
+        return self._schedules.project.current.heartbeat.problems
 
     async def agent(self) -> Agent | None:
         return await fetch(self._store, OWNER, "heartbeat")
 
     async def states(self) -> Sequence[TaskState]:
-        """All tasks, as their files say now."""
-        self._files.refresh()
+        """All tasks, with what is remembered of them."""
         marks = await self._schedules.store.marks(OWNER)
-        return [TaskState(task=task, mark=marks.get(_key(task))) for task in self._files.tasks]
+        tasks = self._schedules.project.current.heartbeat.tasks
+        return [TaskState(task=task, mark=marks.get(_key(task))) for task in tasks]
 
     async def beat(self, now: datetime) -> datetime | None:
         """Start what is due, without waiting; returns the next due time."""
         if not self.is_enabled:
             return None
         states = [await self._known(state, now) for state in await self.states()]
-        self._revision = self._files.revision
         times = [state.due_at for state in states if state.due_at is not None]
         due = [state for state in states if state.due_at is not None and state.due_at <= now]
         if due and self._beating is None:
@@ -128,6 +119,7 @@ class Heartbeat:
 
     async def run_now(self, names: Sequence[str] = ()) -> Receipt | None:
         """Run these tasks, or all of them, whatever their times say; None while a batch runs."""
+        await self._schedules.project.look()
         now = self._clock.now()
         states = [await self._known(state, now) for state in await self.states()]
         unknown = sorted(set(names) - {state.task.id for state in states})

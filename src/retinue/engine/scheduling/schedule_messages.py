@@ -10,11 +10,10 @@ from retinue.agents.inbox import ItemBody, Sender
 from retinue.agents.schedule import LATE, Schedule
 from retinue.agents.state import AgentState
 from retinue.agents.watch import Watch
-from retinue.definitions.catalog import Catalog
 from retinue.engine.lineage.fetch_strategies import fetch
-from retinue.engine.prompting.reload import Reload
 from retinue.errors import NotFoundError, TerminatedError
 from retinue.ids import AgentId, OwnerId, new_agent_id, new_item_id
+from retinue.project.watcher import ProjectWatcher
 from retinue.settings import Settings
 from retinue.stores.port import NewAgent, NewItem, Post, Store
 from retinue.stores.schedule_port import HEARTBEAT
@@ -48,18 +47,14 @@ def watched_text(watch: Watch, difference: str) -> str:
 class Posting:
     """Builds posts; the firing stores them."""
 
-    def __init__(
-        self, *, store: Store, catalog: Catalog, reload: Reload, settings: Settings
-    ) -> None:
+    def __init__(self, *, store: Store, project: ProjectWatcher, settings: Settings) -> None:
         self._store = store
-        self._catalog = catalog
-        self._reload = reload
+        self._project = project
         self._settings = settings
 
     async def check_definition(self, name: str | None) -> str:
         """Give the definition of this name, or the default one. Raises `NotFoundError`."""
-        await self._reload.definitions()
-        catalog = self._catalog
+        catalog = await self._project.catalog_with(name)
         if name is not None:
             return catalog.definition(name).name
         return catalog.default(self._settings.agents.default_definition).name

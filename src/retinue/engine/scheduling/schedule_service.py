@@ -12,12 +12,11 @@ from msgspec.structs import replace
 from retinue.agents.schedule import CatchUp, Schedule, Source, check, next_due
 from retinue.agents.watch import Mark, Watch
 from retinue.clock import Clock, UnknownZoneError, machine_zone
-from retinue.definitions.catalog import Catalog
-from retinue.engine.prompting.reload import Reload
 from retinue.engine.scheduling.schedule_messages import Posting, schedule_text
 from retinue.engine.scheduling.watch_checks import Probe, Watching
 from retinue.errors import ConflictError, NotFoundError, RefusedError, UsageError
 from retinue.ids import AgentId, OwnerId, ScheduleId
+from retinue.project.watcher import ProjectWatcher
 from retinue.settings import Settings
 from retinue.settings.tables import slug_of
 from retinue.stores.port import Agent, Receipt, Store
@@ -79,18 +78,16 @@ class Schedules:
         *,
         store: Store,
         schedules: ScheduleStore,
-        catalog: Catalog,
-        reload: Reload,
+        project: ProjectWatcher,
         settings: Settings,
         probe: Probe,
         clock: Clock,
     ) -> None:
         self.store = schedules
-        self._catalog = catalog
-        self.posting = Posting(store=store, catalog=catalog, reload=reload, settings=settings)
+        self.posting = Posting(store=store, project=project, settings=settings)
         self.watching = Watching(probe)
         self.settings = settings
-        self.catalog = catalog
+        self.project = project
         self._agents = store
         self._clock = clock
 
@@ -149,7 +146,7 @@ class Schedules:
     async def _check_names(self, schedule: Schedule) -> None:
         name = await self.posting.check_definition(schedule.definition)
         if schedule.source != "tool":
-            self._catalog.public(name)
+            self.project.current.catalog.public(name)
         for agent_id in (schedule.target, schedule.report_to):
             if agent_id is not None:
                 await self._agents.agent(schedule.owner, agent_id)

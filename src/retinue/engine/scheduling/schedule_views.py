@@ -40,6 +40,7 @@ async def run_views(
 
 
 async def heartbeat_view(heartbeat: Heartbeat, schedules: Schedules) -> HeartbeatView:
+    await schedules.project.look()
     states = await heartbeat.states()
     agent = await heartbeat.agent()
     slots = await schedules.store.slots(LOCAL_OWNER, HEARTBEAT, _BATCHES)

@@ -19,6 +19,7 @@ logger = logging.getLogger(__name__)
 
 _BATCH = 100
 _RETRY_SECONDS = 5.0
+_CLOCK_SECONDS = 1.0
 
 
 class Scheduler:
@@ -66,11 +67,9 @@ class Scheduler:
         self._news.set()
         self._announce(owner)
 
-    def look(self) -> None:
-        """Notice, when called now and then, that files changed or that the clock was set."""
-        is_due = self._next_at is not None and self._next_at <= self._clock.now()
-        if is_due or self._heartbeat.has_news():
-            self._news.set()
+    def wake(self) -> None:
+        """Look again at what is due: the tasks of the heartbeat changed."""
+        self._news.set()
 
     async def _work(self) -> None:
         while True:
@@ -124,9 +123,18 @@ class Scheduler:
         """Sleep until the next due time or the next change."""
         if self._next_at is None:
             await self._news.wait()
-        else:
-            seconds = (self._next_at - self._clock.now()).total_seconds()
-            await first_of(self._clock.sleep(max(0.0, seconds)), self._news.wait())
+            return
+        seconds = (self._next_at - self._clock.now()).total_seconds()
+        await first_of(
+            self._clock.sleep(max(0.0, seconds)),
+            self._clock_set_to(self._next_at),
+            self._news.wait(),
+        )
+
+    async def _clock_set_to(self, due: datetime) -> None:
+        """Wait until the wall clock shows this time: somebody may set it forward meanwhile."""
+        while due > self._clock.now():
+            await self._clock.sleep(_CLOCK_SECONDS)
 
 
 async def first_of(*waits: Coroutine[None, None, object]) -> None:

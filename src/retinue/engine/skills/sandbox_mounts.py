@@ -7,7 +7,7 @@ from pathlib import Path
 from retinue.engine.calls.plugin_calls import Caller
 from retinue.engine.collaboration.services import call_of
 from retinue.engine.skills.sandbox_tokens import SandboxTokens
-from retinue.engine.skills.skill_catalog import SkillCatalog
+from retinue.engine.skills.skill_catalog import skill_commands, skill_instructions
 from retinue.plugins.skill_client import SOCKET_VARIABLE, TOKEN_VARIABLE
 from retinue.plugins.skill_folders import CLIENT, PLACE, python_binds
 from retinue.tools.port import ToolContext
@@ -23,8 +23,8 @@ OpenDoor = Callable[[], Awaitable[Path]]
 class SandboxMounts:
     """Adds mounts to the sandboxes of agents that are offered skills."""
 
-    def __init__(self, shelf: SkillCatalog, passes: SandboxTokens, *, seconds: float) -> None:
-        self.shelf = shelf
+    def __init__(self, folder: Path, passes: SandboxTokens, *, seconds: float) -> None:
+        self._folder = folder  # of the plugins' skills
         self.passes = passes
         self._seconds = seconds  # the time limit of a command
         self._open: OpenDoor | None = None
@@ -37,11 +37,12 @@ class SandboxMounts:
         """The mounts for the duration of one command."""
         call = call_of(ctx)
         definition, tools = call.config.definition, call.config.scoped
+        snapshot = call.config.snapshot
         read = [
             Bind(source=skill.folder, place=f"{PLACE}/{skill.name}")
-            for skill in self.shelf.instructions(definition, tools)
+            for skill in skill_instructions(snapshot, definition, tools)
         ]
-        commands = self.shelf.commands(definition, tools)
+        commands = skill_commands(snapshot, definition, tools)
         if self._open is None or not commands:
             yield SandboxExtras(binds=read)
             return
@@ -60,5 +61,5 @@ class SandboxMounts:
             self.passes.revoke(token)
 
     def _client(self) -> Sequence[Bind]:
-        shared = Bind(source=self.shelf.folders.directory / CLIENT, place=f"{PLACE}/{CLIENT}")
+        shared = Bind(source=self._folder / CLIENT, place=f"{PLACE}/{CLIENT}")
         return [shared, *(Bind(source=one, place=str(one)) for one in python_binds())]

@@ -4,11 +4,11 @@ from collections.abc import Mapping, Sequence
 
 from retinue.agents.prompt_entries import KnownSkill, SkillEntry
 from retinue.definitions.definition import Definition
-from retinue.definitions.project_skills import ProjectSkills, Skill
+from retinue.definitions.project_skills import Skill
 from retinue.definitions.scoping import skill_verdict
 from retinue.engine.prompting.prompt_sources import SkillOffer
-from retinue.plugins.skill_folders import PLACE, PluginSkill, SkillFolders
-from retinue.problems import LoadProblem
+from retinue.plugins.skill_folders import PLACE, PluginSkill
+from retinue.project.snapshot import ProjectSnapshot
 from retinue.tools.port import Tool
 
 SHELL_TOOL = "shell"
@@ -17,18 +17,12 @@ _PLUGIN = "plugin:"
 
 
 class SkillCatalog:
-    """Implements `Skills` over the folders of plugins and those of the project."""
+    """Implements `Skills` over the skills of plugins and those of the project."""
 
-    def __init__(self, folders: SkillFolders, project: ProjectSkills) -> None:
-        self.folders = folders
-        self.project = project
-
-    @property
-    def revision(self) -> int:
-        return self.folders.revision + self.project.revision
-
-    def offered(self, definition: Definition, tools: Mapping[str, Tool]) -> SkillOffer:
-        commands = self.commands(definition, tools)
+    def offered(
+        self, snapshot: ProjectSnapshot, definition: Definition, tools: Mapping[str, Tool]
+    ) -> SkillOffer:
+        commands = skill_commands(snapshot, definition, tools)
         entries = [
             SkillEntry(
                 name=skill.id,
@@ -44,81 +38,77 @@ class SkillCatalog:
                 description=skill.description,
                 file=f"{PLACE}/{skill.name}/{skill.document}",
             )
-            for skill in self.instructions(definition, tools)
+            for skill in skill_instructions(snapshot, definition, tools)
         ]
-        return SkillOffer(entries=entries, replaces=self._replaced(definition, tools, commands))
+        replaces = _replaced(snapshot, definition, tools, commands)
+        return SkillOffer(entries=entries, replaces=replaces)
 
-    def known(self) -> Sequence[KnownSkill]:
-        of_plugins = [
-            KnownSkill(name=skill.id, description=skill.description, kind="plugin")
-            for skill in self.folders.skills.values()
-        ]
-        of_project = [
-            KnownSkill(
-                name=skill.name,
-                description=skill.description,
-                kind="project",
-                file=skill.file,
-                license=skill.license,
-                compatibility=skill.compatibility,
-            )
-            for name, skill in self.project.known.items()
-            if name not in self.folders.skills
-        ]
-        return [*of_plugins, *of_project]
 
-    def problems(self) -> Sequence[LoadProblem]:
-        taken = [
-            LoadProblem(
-                file=skill.file,
-                field="name",
-                message=f"there is a plugin {name!r}, which has a skill; this one is left out",
-            )
-            for name, skill in self.project.known.items()
-            if name in self.folders.skills
-        ]
-        return [*self.project.problems(), *taken]
-
-    def commands(self, definition: Definition, tools: Mapping[str, Tool]) -> Sequence[PluginSkill]:
-        """The plugins that are used by their command lines: only where there is a shell."""
-        if definition.tool_exposure == "tools" or SHELL_TOOL not in tools:
-            return ()
-        usable = {_plugin_of(tool) for tool in tools.values() if _is_command(definition, tool)}
-        if not usable or not self.folders.are_written():
-            return ()
-        return [
-            skill
-            for skill in self.folders.skills.values()
-            if skill.id in usable and skill_verdict(definition.skill_scope, skill.id)
-        ]
-
-    def instructions(self, definition: Definition, tools: Mapping[str, Tool]) -> Sequence[Skill]:
-        """The project's skills that the agent has a way to read; a package knows none of them."""
-        has_way = READING_TOOL in tools or SHELL_TOOL in tools
-        if definition.home is not None or not has_way:
-            return ()
-        return [
-            skill
-            for name, skill in self.project.known.items()
-            if name not in self.folders.skills and skill_verdict(definition.skill_scope, name)
-        ]
-
-    def _replaced(
-        self,
-        definition: Definition,
-        tools: Mapping[str, Tool],
-        commands: Sequence[PluginSkill],
-    ) -> frozenset[str]:
-        if definition.tool_exposure == "tools" or SHELL_TOOL not in tools:
-            return frozenset()
-        ids = {skill.id for skill in commands}
-        if definition.tool_exposure == "skills":
-            ids |= self.folders.skills.keys()
-        return frozenset(
-            name
-            for name, tool in tools.items()
-            if _plugin_of(tool) in ids and _is_command(definition, tool)
+def known_skills(snapshot: ProjectSnapshot) -> Sequence[KnownSkill]:
+    """All skills there are, whoever may use them."""
+    of_plugins = [
+        KnownSkill(name=skill.id, description=skill.description, kind="plugin")
+        for skill in snapshot.plugin_skills.values()
+    ]
+    of_project = [
+        KnownSkill(
+            name=skill.name,
+            description=skill.description,
+            kind="project",
+            file=skill.file,
+            license=skill.license,
+            compatibility=skill.compatibility,
         )
+        for name, skill in snapshot.skills.items()
+        if name not in snapshot.plugin_skills
+    ]
+    return [*of_plugins, *of_project]
+
+
+def skill_commands(
+    snapshot: ProjectSnapshot, definition: Definition, tools: Mapping[str, Tool]
+) -> Sequence[PluginSkill]:
+    """The plugins that are used by their command lines: only where there is a shell."""
+    if definition.tool_exposure == "tools" or SHELL_TOOL not in tools:
+        return ()
+    usable = {_plugin_of(tool) for tool in tools.values() if _is_command(definition, tool)}
+    return [
+        skill
+        for skill in snapshot.plugin_skills.values()
+        if skill.id in usable and skill_verdict(definition.skill_scope, skill.id)
+    ]
+
+
+def skill_instructions(
+    snapshot: ProjectSnapshot, definition: Definition, tools: Mapping[str, Tool]
+) -> Sequence[Skill]:
+    """The project's skills that the agent has a way to read; a package knows none of them."""
+    has_way = READING_TOOL in tools or SHELL_TOOL in tools
+    if definition.home is not None or not has_way:
+        return ()
+    return [
+        skill
+        for name, skill in snapshot.skills.items()
+        if name not in snapshot.plugin_skills and skill_verdict(definition.skill_scope, name)
+    ]
+
+
+def _replaced(
+    snapshot: ProjectSnapshot,
+    definition: Definition,
+    tools: Mapping[str, Tool],
+    commands: Sequence[PluginSkill],
+) -> frozenset[str]:
+    if definition.tool_exposure == "tools" or SHELL_TOOL not in tools:
+        return frozenset()
+    ids = {skill.id for skill in commands}
+    if definition.tool_exposure == "skills":
+        ids |= snapshot.plugin_skills.keys()
+    return frozenset(
+        name
+        for name, tool in tools.items()
+        if _plugin_of(tool) in ids and _is_command(definition, tool)
+    )
 
 
 def _plugin_of(tool: Tool) -> str:

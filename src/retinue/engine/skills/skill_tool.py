@@ -1,37 +1,26 @@
 """The tool with which agents read skills."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path, PurePosixPath
-from typing import Any
 
 from retinue.definitions.project_skills import LARGEST_BYTES
 from retinue.definitions.skill_file import skill_name
 from retinue.engine.collaboration.services import call_of
-from retinue.engine.skills.skill_catalog import READING_TOOL, SkillCatalog
+from retinue.engine.skills.skill_catalog import (
+    READING_TOOL,
+    skill_commands,
+    skill_instructions,
+)
 from retinue.errors import NotFoundError, RefusedError, UsageError
 from retinue.plugins.skill_folders import PLACE
-from retinue.problems import LoadProblem
-from retinue.tools.function_tool import FunctionTool, tool
+from retinue.tools.function_tool import tool
 from retinue.tools.port import Tool, ToolContext
 from retinue.tools.threads import in_thread
 
 
-class SkillToolbox:
-    """Implements `Toolbox`: the tool is there as long as the project has skills."""
+def reading_tool() -> Mapping[str, Tool]:
+    """The tool, by its name."""
 
-    def __init__(self, shelf: SkillCatalog) -> None:
-        self._shelf = shelf
-        self._reading = {READING_TOOL: _reading_tool(shelf).as_tool(source="skills")}
-        self._none: Mapping[str, Tool] = {}
-
-    async def tools(self) -> Mapping[str, Tool]:
-        return self._reading if self._shelf.project.look() else self._none
-
-    def problems(self) -> Sequence[LoadProblem]:
-        return self._shelf.problems()
-
-
-def _reading_tool(shelf: SkillCatalog) -> FunctionTool[..., Any]:
     @tool(name=READING_TOOL, effect="pure", capabilities=["skills.read"])
     async def skills_read(ctx: ToolContext, path: str) -> str:
         """Read a file of a skill: first its SKILL.md, then the files it refers to.
@@ -44,15 +33,17 @@ def _reading_tool(shelf: SkillCatalog) -> FunctionTool[..., Any]:
         if steps[:2] != ("/", PLACE.strip("/")) or len(steps) < 3:
             raise UsageError(f"path: it must begin with {PLACE}/ and the name of a skill")
         definition, tools = call.config.definition, call.config.scoped
-        folders = {one.name: one.folder for one in shelf.instructions(definition, tools)}
-        folders |= {one.id: one.folder for one in shelf.commands(definition, tools)}
+        snapshot = call.config.snapshot
+        found = skill_instructions(snapshot, definition, tools)
+        folders = {one.name: one.folder for one in found}
+        folders |= {one.id: one.folder for one in skill_commands(snapshot, definition, tools)}
         folder = folders.get(skill_name(steps[2]))
         if folder is None:
             raise RefusedError(f"there is no skill {steps[2]!r} that you can use")
         inside = PurePosixPath(*steps[3:])
         return await in_thread(lambda: _read(folder, inside, path), name="read skill")
 
-    return skills_read
+    return {READING_TOOL: skills_read.as_tool(source="skills")}
 
 
 def _read(folder: Path, inside: PurePosixPath, shown: str) -> str:

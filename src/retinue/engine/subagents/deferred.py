@@ -39,7 +39,7 @@ def defer(
     services: CollaborationServices, call: CallContext, wish: ChildRequest
 ) -> ToolOutput | None:
     """Keep the wish and say what is missing, if anything is: the call fails with that."""
-    scoped = scoped_in(services.catalog, call, wish.target)
+    scoped = scoped_in(call, wish.target)
     wanted = [one for one in scoped if one.is_required]
     required = [one.name for one in wanted]
     has = given(call, wish.config, [one.name for one in scoped])
@@ -87,7 +87,7 @@ class Deferred:
         self._services = services
 
     def missing(self, agent: Agent, deferral: Deferral, given: Sequence[str]) -> list[str]:
-        target = self._services.catalog.definition(deferral.config.key)
+        target = self._services.project.current.catalog.definition(deferral.config.key)
         return missing_names(self._services, agent.owner, target, deferral.required, given)
 
     async def begin(
@@ -99,9 +99,9 @@ class Deferred:
         """
         services = self._services
         deferral = open_deferral(live, order.request_id, draft.at)
-        target = services.catalog.definition(deferral.config.key)
+        target = prompt_config.snapshot.catalog.definition(deferral.config.key)
         call = _late_call(services, live, prompt_config, deferral, draft.at)
-        scoped = scoped_in(services.catalog, call, target)
+        scoped = scoped_in(call, target)
         env = inherited(call, deferral.child, without=[one.name for one in scoped])
         wish = ChildRequest(
             config=deferral.config,
@@ -130,7 +130,7 @@ def begins_with(
     parent = call.state.env
     if not parent:
         return {}
-    names = [one.name for one in scoped_in(services.catalog, call, target)]
+    names = [one.name for one in scoped_in(call, target)]
     for_one = [name for name in parent if is_for_instances(config, names, name)]
     child = derived_agent_id(call.idempotency_key)
     environment = services.environment

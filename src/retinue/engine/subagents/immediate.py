@@ -12,7 +12,6 @@ from msgspec import structs
 
 from retinue.agents.inbox import ItemBody, Sender
 from retinue.agents.state import AgentState, Turn
-from retinue.definitions.catalog import Catalog
 from retinue.definitions.definition import Definition
 from retinue.definitions.prompt import Prompt
 from retinue.definitions.subagent_config import MESSAGE_PROPERTY, SubagentConfig
@@ -36,9 +35,8 @@ class Boots:
     One that is switched on while the prompt is active starts before the next step of its model.
     """
 
-    def __init__(self, environment: Environment, catalog: Catalog) -> None:
+    def __init__(self, environment: Environment) -> None:
         self._environment = environment
-        self._catalog = catalog
 
     def are_due(self, live: LiveAgent, prompt_config: PromptConfig) -> bool:
         booted = live.state.booted
@@ -77,14 +75,14 @@ class Boots:
         if not live.state.env:
             return ()
         try:
-            target = self._catalog.definition(config.key)
+            target = prompt_config.snapshot.catalog.definition(config.key)
         except RetinueError:
             return ()
 
         def gates(definition: Definition, prompt: Prompt) -> frozenset[str]:
             return self._environment.of(live, definition, prompt).on(prompt.gates)
 
-        found = scoped_variables(target, self._catalog, prompt_config.stock, gates)
+        found = scoped_variables(target, prompt_config.snapshot, gates)
         return [one.name for one in found]
 
 

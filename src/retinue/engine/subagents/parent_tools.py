@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from typing import Annotated, Any
 
+from retinue.definitions.catalog import Catalog
 from retinue.definitions.definition import Definition
 from retinue.engine.prompting.prompt_config import PromptCase
 from retinue.ids import SideName
@@ -39,7 +40,7 @@ class ChildTools:
         self._tools = [function.as_tool(source="builtin") for function in made]
 
     def __call__(
-        self, definition: Definition, side: SideName, _case: PromptCase
+        self, _catalog: Catalog, definition: Definition, side: SideName, _case: PromptCase
     ) -> Mapping[str, Tool]:
         if not (definition.is_dual and definition.expose_as_tool):
             return {}

@@ -63,14 +63,12 @@ class SubPrompts:
     def __init__(
         self,
         *,
-        catalog: Catalog,
         models: Models,
         default_model: str,
         limits: Limits,
         hooks: Hooks,
         others: OwnTools,
     ) -> None:
-        self._catalog = catalog
         self._hooks = hooks
         self._others = others
         self._models = models
@@ -78,14 +76,14 @@ class SubPrompts:
         self._limits = limits
 
     def __call__(
-        self, definition: Definition, side: SideName, _case: PromptCase
+        self, catalog: Catalog, definition: Definition, side: SideName, _case: PromptCase
     ) -> Mapping[str, Tool]:
         caller = definition.side(side).prompt
         tools: dict[str, Tool] = {}
         for entry in caller.tools or ():
             if isinstance(entry, SubPromptEntry):
                 try:
-                    prompt = self._catalog.prompt(entry.key)
+                    prompt = catalog.prompt(entry.key)
                 except NotFoundError:
                     continue  # its file failed after the caller's file was loaded
                 tools[entry.name] = self._tool(entry, prompt)
@@ -121,7 +119,7 @@ class SubPrompts:
         prompt = prompt.switched(variables.on(prompt.gates))
         variables.check(prompt.variables, f"prompt {prompt.name!r}")
         tools = self._offered(call, prompt)
-        hooks = hooks_of(self._catalog, call.config.definition, prompt)
+        hooks = hooks_of(call.catalog, call.config.definition, prompt)
         said = first_words(entry, arguments) or msgspec.json.encode(arguments).decode()
         files = await first_files(entry, arguments, call.files)
         first = UserRecord(item=ItemId(call.idempotency_key), text=said, files=files)
@@ -223,8 +221,10 @@ class SubPrompts:
         """The tools that the prompt lists and the scope allows without approval."""
         definition, side = call.config.definition, call.turn.side
         calling = definition.speaking(side, prompt)
-        brought = {**self(calling, side, USUAL), **self._others(calling, side, USUAL)}
-        known = {**visible_tools(definition.home, call.config.stock), **brought}
+        snapshot = call.config.snapshot
+        own = self(snapshot.catalog, calling, side, USUAL)
+        brought = {**own, **self._others(snapshot.catalog, calling, side, USUAL)}
+        known = {**visible_tools(definition.home, snapshot.tools), **brought}
         return {
             tool.name: tool
             for tool in effective(definition.tool_scope, known.values())

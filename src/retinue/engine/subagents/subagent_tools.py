@@ -5,6 +5,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from retinue.agents.children import ChildEntry
+from retinue.definitions.catalog import Catalog
 from retinue.definitions.definition import Definition
 from retinue.definitions.scoping import is_allowed
 from retinue.definitions.subagent_config import MESSAGE_PROPERTY, PLAIN_SCHEMA, SubagentConfig
@@ -66,9 +67,9 @@ class SubagentTools:
         self._services = services
 
     def __call__(
-        self, definition: Definition, side: SideName, case: PromptCase
+        self, catalog: Catalog, definition: Definition, side: SideName, case: PromptCase
     ) -> Mapping[str, Tool]:
-        offers = self._offers(definition, side)
+        offers = _offers(catalog, definition, side)
         tools = [self._direct(offer) for offer in offers if offer.config.resumable is None]
         kept = {
             offer.config.name: offer
@@ -81,23 +82,6 @@ class SubagentTools:
         if kept or case.has_children:
             tools.append(self._message())
         return {tool.name: tool for tool in tools}
-
-    def _offers(self, definition: Definition, side: SideName) -> Sequence[Offer]:
-        prompt = definition.side(side).prompt
-        offers: list[Offer] = []
-        for entry in prompt.tools or ():
-            if isinstance(entry, SubagentConfig):
-                target = self._target(entry.key)
-                if target is not None:
-                    offers.append(Offer(config=entry, target=target, side=side))
-        return offers
-
-    def _target(self, name: str) -> Definition | None:
-        try:
-            target = self._services.catalog.definition(name)
-        except RetinueError:
-            return None
-        return target if target.is_dual and target.expose_as_tool else None
 
     def _direct(self, offer: Offer) -> Tool:
         services, config = self._services, offer.config
@@ -150,6 +134,25 @@ class SubagentTools:
 
         text = "Write to a subagent that you started with subagent_create."
         return _tool(MESSAGE_TOOL, text, _message_schema(), invoke)
+
+
+def _offers(catalog: Catalog, definition: Definition, side: SideName) -> Sequence[Offer]:
+    prompt = definition.side(side).prompt
+    offers: list[Offer] = []
+    for entry in prompt.tools or ():
+        if isinstance(entry, SubagentConfig):
+            target = _target(catalog, entry.key)
+            if target is not None:
+                offers.append(Offer(config=entry, target=target, side=side))
+    return offers
+
+
+def _target(catalog: Catalog, name: str) -> Definition | None:
+    try:
+        target = catalog.definition(name)
+    except RetinueError:
+        return None
+    return target if target.is_dual and target.expose_as_tool else None
 
 
 async def _begun(

@@ -9,17 +9,15 @@ from retinue.agents.command import AgentPatch, Command, PatchCommand, ProvideCom
 from retinue.agents.deferral import Deferral
 from retinue.agents.request import why_settled
 from retinue.clock import Clock
-from retinue.definitions.catalog import Catalog
 from retinue.definitions.definition import Definition
 from retinue.definitions.prompt import Variable
-from retinue.engine.prompting.reload import Reload
 from retinue.engine.subagents.deferred import Deferred, open_deferral
 from retinue.engine.variables.required import Gates, all_variables, scoped_variables
 from retinue.engine.variables.values import Environment, Scope, Variables, check_name, check_room
 from retinue.errors import NotFoundError, RetinueError, UsageError
 from retinue.ids import AgentId, OwnerId, RequestId
+from retinue.project.watcher import ProjectWatcher
 from retinue.stores.port import Agent, Store
-from retinue.tools.port import Toolbox
 
 GiveCommand = Callable[[OwnerId, AgentId, Command], Awaitable[bool]]
 
@@ -51,23 +49,19 @@ class VariableRequestView(Struct, frozen=True, kw_only=True):
 class VariableService:
     """Lists and sets the variables of accounts and agents."""
 
-    def __init__(  # noqa: PLR0913  its parts, all by name
+    def __init__(
         self,
         *,
         deferred: Deferred,
         clock: Clock,
         environment: Environment,
         store: Store,
-        catalog: Catalog,
-        toolbox: Toolbox,
-        reload: Reload,
+        project: ProjectWatcher,
         command: GiveCommand,
     ) -> None:
         self._environment = environment
         self._store = store
-        self._catalog = catalog
-        self._toolbox = toolbox
-        self._reload = reload
+        self._project = project
         self._command = command
         self._deferred = deferred
         self._clock = clock
@@ -104,8 +98,7 @@ class VariableService:
         definition, variables = await self._known(agent)
         declared: Mapping[str, Variable] = {}
         if definition is not None and variables is not None:
-            tools = await self._toolbox.tools()
-            found = all_variables(definition, self._catalog, tools, self._gates(agent))
+            found = all_variables(definition, self._project.current, self._gates(agent))
             declared = {one.name: one for one in found}
         names = sorted({*declared, *agent.state.env})
         return [self._view(agent, name, declared.get(name), variables) for name in names]
@@ -187,7 +180,7 @@ class VariableService:
         agent = await self._store.agent(owner, parent)
         deferral = open_deferral(agent, request_id, self._clock.now())
         await self._environment.load()
-        await self._reload.definitions()
+        await self._project.look()
         return agent, deferral
 
     async def _change(self, agent: Agent, values: Mapping[str, str | None]) -> None:
@@ -207,8 +200,7 @@ class VariableService:
         definition, _ = await self._known(child)
         if definition is None:
             return frozenset()
-        tools = await self._toolbox.tools()
-        found = scoped_variables(definition, self._catalog, tools, self._gates(child))
+        found = scoped_variables(definition, self._project.current, self._gates(child))
         return frozenset(one.name for one in found)
 
     def _gates(self, agent: Agent) -> Gates:
@@ -217,9 +209,9 @@ class VariableService:
         )
 
     async def _known(self, agent: Agent) -> tuple[Definition | None, Variables | None]:
-        await self._reload.definitions()
+        snapshot = await self._project.look()
         try:
-            definition = self._catalog.definition(agent.definition)
+            definition = snapshot.catalog.definition(agent.definition)
         except RetinueError:
             return None, None
         prompt = definition.side_a.prompt

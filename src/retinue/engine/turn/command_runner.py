@@ -175,8 +175,6 @@ class CommandRunner:
             await self._found_nothing(live, item)
 
     async def _provide(self, live: LiveAgent, item: Item, command: ProvideCommand) -> None:
-        if self._setup.is_stale:
-            await self._setup.refresh()
         config = self._setup.config(live)
         draft = self._draft(live, item)
         await self._deferred.begin(draft, live, config, command)

@@ -29,6 +29,7 @@ from retinue.engine.variables.values import Environment
 from retinue.errors import ModelError
 from retinue.ids import AgentId, OwnerId
 from retinue.models.port import Model, ModelRequest
+from retinue.project.watcher import ProjectWatcher
 from retinue.records import AnyRecord, SummaryRecord
 from retinue.stores.port import Snapshot, Store
 from retinue.tools.threads import in_thread
@@ -41,6 +42,7 @@ class ContextPreviews:
         self,
         *,
         store: Store,
+        project: ProjectWatcher,
         setup: StepSetup,
         composer: RequestBuilder,
         room: ContextRoom,
@@ -48,14 +50,14 @@ class ContextPreviews:
     ) -> None:
         self._room = room
         self._store = store
+        self._project = project
         self._setup = setup
         self._composer = composer
         self._environment = environment
 
     async def prepare(self) -> None:
         """Describe all tools ahead, in a thread: the first message would have to wait for that."""
-        await self._setup.refresh()
-        tools = self._setup.tools.values()
+        tools = self._project.current.tools.values()
         await in_thread(lambda: sum(len(tool.parameters) for tool in tools), name="describe tools")
 
     async def view(self, owner: OwnerId, agent_id: AgentId) -> ContextView:
@@ -67,8 +69,9 @@ class ContextPreviews:
         live = LiveAgent(
             Snapshot(agent=agent, epoch=0, next_seq=next_seq, records=records, items=())
         )
+        live.is_preview = True
         live.is_secluded = await contact_of(self._store, live) is not None
-        await self._setup.refresh()
+        await self._project.look()
         config = self._setup.config(live)
         model = await self._model(live, config)
         blocked: str | None = None

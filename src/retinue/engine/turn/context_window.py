@@ -40,8 +40,6 @@ class ContextWindow:
         commit = self._completion.commit_now if reason == "command" else self._completion.commit
         draft = self._committer.draft(live)
         try:
-            if self._setup.is_stale:
-                await self._setup.refresh()
             config = self._setup.config(live)
             model, _ = await self._setup.model(live, config)
             completed = await self._committer.interruptibly(

@@ -57,8 +57,6 @@ class ModelCalls:
     async def call(self, live: LiveAgent) -> None:
         models = 1
         try:
-            if self._setup.is_stale:
-                await self._setup.refresh()
             config = self._setup.config(live)
             models = len(config.models) + bool(live.state.model)
             model, models = await self._setup.model(live, config)

@@ -150,6 +150,8 @@ class Runner:
             await self._introduce(live)
         seconds = await self._work(live)
         turn = live.state.turn
+        if turn is None:
+            self.setup.snapshots.release(live.id)
         if turn is not None and self.is_stopping and not live.is_deleted:
             await self._put_down(live, turn)
         return seconds
@@ -308,7 +310,6 @@ class Runner:
         if live.state.turn is not None:
             return  # its first step does it
         try:
-            await self.setup.refresh()
             config = self.setup.config(live)
         except RetinueError:
             return
@@ -329,8 +330,6 @@ class Runner:
             case StartSubagents():
                 name = "boot"
                 try:
-                    if self.setup.is_stale:
-                        await self.setup.refresh()
                     self._boots.write(draft, live, self.setup.config(live))
                 except RetinueError as error:
                     await self._completion.fail(live, "definition", error.message)
@@ -366,7 +365,7 @@ class Runner:
                 side_writes.switched(draft)
             case HandOver():
                 name = "handoff"
-                is_known = self.setup.knows(action.handoff.to)
+                is_known = self.setup.knows(live, action.handoff.to)
                 handoff_writes.handed_over(draft, live, action.handoff, is_known=is_known)
             case Remind():
                 name = "remind"

@@ -8,10 +8,10 @@ from dataclasses import dataclass
 
 from retinue.agents.children import ChildLifecycle, ChildTerms, ChildUpdate
 from retinue.agents.inbox import WITHDRAWN, Answer, Item, ItemBody, Sender, Trail, is_final
-from retinue.definitions.catalog import Catalog
 from retinue.engine.agent.live_agent import Draft, LiveAgent
 from retinue.engine.lineage.family_tree import ending_of
 from retinue.engine.lineage.parent_notices import status_post
+from retinue.engine.prompting.turn_snapshots import TurnSnapshots
 from retinue.engine.subagents.file_copies import copy_files
 from retinue.errors import RetinueError
 from retinue.ids import new_item_id
@@ -45,10 +45,10 @@ class Ending:
 class Completions:
     """Turns the end of a subagent's run into what its parent hears of it."""
 
-    def __init__(self, *, store: Store, trees: FileTrees, catalog: Catalog) -> None:
+    def __init__(self, *, store: Store, trees: FileTrees, snapshots: TurnSnapshots) -> None:
         self._store = store
         self._trees = trees
-        self._catalog = catalog
+        self._snapshots = snapshots
 
     async def posts(self, live: LiveAgent, terms: ChildTerms, draft: Draft) -> list[Post]:
         """The posts that belong to this draft; an agent for one run ends with that run."""
@@ -101,7 +101,8 @@ class Completions:
     def _ends_by_tool(self, live: LiveAgent) -> bool:
         """Whether only a tool gives this agent's runs a result."""
         try:
-            definition = self._catalog.definition(live.definition)
+            snapshot = self._snapshots.peek(live.id, live.state.turn, live.definition)
+            definition = snapshot.catalog.definition(live.definition)
         except RetinueError:
             return True
         sides = (definition.side_a, definition.side_b)

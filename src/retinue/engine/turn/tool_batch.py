@@ -1,7 +1,7 @@
 """The tools' part of a turn: run calls and commit each result with its effects."""
 
 import asyncio
-from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Coroutine, Sequence
 from typing import Any
 
 from retinue.engine.agent.live_agent import LiveAgent
@@ -20,7 +20,6 @@ from retinue.errors import ConflictError, NotFoundError, RetinueError, Terminate
 from retinue.events import ToolEvent
 from retinue.failpoints import reach
 from retinue.records import CallPart
-from retinue.tools.port import Tool
 
 
 class ToolBatches:
@@ -47,8 +46,6 @@ class ToolBatches:
 
     async def run(self, live: LiveAgent, action: RunTools) -> None:
         try:
-            if self._setup.is_stale:
-                await self._setup.refresh()
             config = self._setup.config(live)
         except RetinueError as error:
             await self._completion.fail(live, "definition", error.message)
@@ -63,7 +60,7 @@ class ToolBatches:
             await self._committer.commit(live, draft)
 
         def run(call: CallPart) -> Coroutine[Any, Any, CallResult]:
-            return self._run(live, config, call, tools, is_in_doubt=call is action.in_doubt)
+            return self._run(live, call, is_in_doubt=call is action.in_doubt)
 
         are_pure = len(allowed) > 1 and all(
             (tool := tools.get(c.name))
@@ -89,15 +86,9 @@ class ToolBatches:
         if len(allowed) < len(action.calls):
             await self._skip(live, action.calls[len(allowed) :])
 
-    async def _run(
-        self,
-        live: LiveAgent,
-        config: PromptConfig,
-        call: CallPart,
-        tools: Mapping[str, Tool],
-        *,
-        is_in_doubt: bool,
-    ) -> CallResult:
+    async def _run(self, live: LiveAgent, call: CallPart, *, is_in_doubt: bool) -> CallResult:
+        config = self._setup.config(live)  # for each call: rights may be gone since the last one
+        tools = config.known
         if config.asks_first:
             asked = await self._approvals.ask(live, config, call, tools)
             if asked is not None:

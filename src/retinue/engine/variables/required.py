@@ -8,6 +8,7 @@ from retinue.definitions.definition import Definition
 from retinue.definitions.prompt import FunctionEntry, Prompt, SubPromptEntry, Variable
 from retinue.definitions.scoping import effective
 from retinue.errors import NotFoundError
+from retinue.project.snapshot import ProjectSnapshot
 from retinue.tools.package_tools import visible_tools
 from retinue.tools.port import Tool
 
@@ -16,7 +17,7 @@ Gates = Callable[[Definition, Prompt], frozenset[str]]
 
 
 def scoped_variables(
-    definition: Definition, catalog: Catalog, tools: Mapping[str, Tool], gates: Gates
+    definition: Definition, snapshot: ProjectSnapshot, gates: Gates
 ) -> tuple[Variable, ...]:
     """The variables of a child's graph that must be provided for the child itself.
 
@@ -24,7 +25,7 @@ def scoped_variables(
     use, and the prompts and agents that they call. Branches whose `optional` variable is off are
     left out.
     """
-    walk = _Walk(catalog=catalog, tools=tools, gates=gates)
+    walk = _Walk(catalog=snapshot.catalog, tools=snapshot.tools, gates=gates)
     found: dict[str, Variable] = {}
     for variable in walk.definition(definition):
         if variable.is_scoped:
@@ -35,10 +36,10 @@ def scoped_variables(
 
 
 def all_variables(
-    definition: Definition, catalog: Catalog, tools: Mapping[str, Tool], gates: Gates
+    definition: Definition, snapshot: ProjectSnapshot, gates: Gates
 ) -> tuple[Variable, ...]:
     """Every variable that an agent of this definition may come to need, each once."""
-    walk = _Walk(catalog=catalog, tools=tools, gates=gates, follows_agents=False)
+    walk = _Walk(catalog=snapshot.catalog, tools=snapshot.tools, gates=gates, follows_agents=False)
     found: dict[str, Variable] = {}
     for variable in walk.definition(definition):
         known = found.get(variable.name)

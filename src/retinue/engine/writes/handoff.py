@@ -29,25 +29,20 @@ from retinue.stores.port import Effects
 from retinue.tools.port import Tool, ToolContext, ToolOutput
 
 
-class Handoffs:
+def handoffs(
+    catalog: Catalog, definition: Definition, side: SideName, _case: PromptCase
+) -> Mapping[str, Tool]:
     """Offers the agents that a prompt can hand the conversation over to."""
-
-    def __init__(self, catalog: Catalog) -> None:
-        self._catalog = catalog
-
-    def __call__(
-        self, definition: Definition, side: SideName, _case: PromptCase
-    ) -> Mapping[str, Tool]:
-        prompt = definition.side(side).prompt
-        tools: dict[str, Tool] = {}
-        for entry in prompt.tools or ():
-            if isinstance(entry, HandoffEntry):
-                try:
-                    target = self._catalog.definition(entry.key)
-                except NotFoundError:
-                    continue  # its file failed after this prompt was loaded
-                tools[entry.name] = _tool(entry, target)
-        return tools
+    prompt = definition.side(side).prompt
+    tools: dict[str, Tool] = {}
+    for entry in prompt.tools or ():
+        if isinstance(entry, HandoffEntry):
+            try:
+                target = catalog.definition(entry.key)
+            except NotFoundError:
+                continue  # its file failed after this prompt was loaded
+            tools[entry.name] = _tool(entry, target)
+    return tools
 
 
 def _tool(entry: HandoffEntry, target: Definition) -> Tool:

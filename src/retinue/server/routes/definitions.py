@@ -46,8 +46,7 @@ def _default(engine: Engine) -> str:
 
 
 async def definitions(call: RouteCall[DefinitionsQuery, Nothing]) -> Response:
-    catalog = call.engine.catalog
-    await call.engine.reload.everything(call.engine.toolbox)
+    catalog = (await call.engine.project.look()).catalog
     default = _default(call.engine)
     found = catalog.everything() if call.query.private else catalog.definitions()
     entries = [_entry(definition, default) for definition in found]
@@ -55,8 +54,7 @@ async def definitions(call: RouteCall[DefinitionsQuery, Nothing]) -> Response:
 
 
 async def graph(call: Plain) -> Response:
-    catalog = call.engine.catalog
-    await call.engine.reload.everything(call.engine.toolbox)
+    catalog = (await call.engine.project.look()).catalog
     found = graph_of(catalog, catalog.definition(call.parameter("name")))
     files = found.files
     problems = [problem for problem in problems_of(call.engine) if problem.file in files]
@@ -67,7 +65,7 @@ async def graph(call: Plain) -> Response:
 
 def problems_of(engine: Engine) -> list[ProblemEntry]:
     """Return the load errors of definitions, prompts and tools."""
-    return [problem_entry(one) for one in (*engine.catalog.errors(), *engine.toolbox.problems())]
+    return [problem_entry(one) for one in engine.project.current.problems]
 
 
 def problem_entry(problem: LoadProblem) -> ProblemEntry:

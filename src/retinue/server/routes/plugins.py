@@ -17,12 +17,11 @@ from retinue.server.wire import Nothing
 
 
 async def plugins(call: Plain) -> Response:
-    source = call.engine.operations.source
-    found = await source.plugins()
+    snapshot = await call.engine.project.look()
     return answer(
         PluginList(
-            plugins=[_entry(plugin) for plugin in found.values()],
-            problems=[problem_entry(one) for one in source.problems()],
+            plugins=[_entry(plugin) for plugin in snapshot.plugins.values()],
+            problems=[problem_entry(one) for one in snapshot.plugin_problems],
         )
     )
 

@@ -9,7 +9,7 @@ from retinue.server.wire import Nothing
 
 async def servers(call: Plain) -> Response:
     engine = call.engine
-    await engine.reload.everything(engine.toolbox)
+    await engine.project.look()
     found = [
         ServerEntry(name=one.name, state=one.state, tools=one.tools, problems=list(one.problems))
         for one in engine.servers()

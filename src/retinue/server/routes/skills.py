@@ -2,6 +2,7 @@
 
 from starlette.responses import Response
 
+from retinue.engine.skills.skill_catalog import known_skills
 from retinue.server.endpoints import AnyEndpoint, Endpoint, Plain, answer
 from retinue.server.plugin_wire import SkillList
 from retinue.server.routes.definitions import problem_entry
@@ -9,12 +10,11 @@ from retinue.server.wire import Nothing
 
 
 async def skills(call: Plain) -> Response:
-    engine = call.engine
-    await engine.reload.everything(engine.toolbox)
+    snapshot = await call.engine.project.look()
     return answer(
         SkillList(
-            skills=list(engine.skills.known()),
-            problems=[problem_entry(one) for one in engine.skills.problems()],
+            skills=list(known_skills(snapshot)),
+            problems=[problem_entry(one) for one in snapshot.skill_problems],
         )
     )
 

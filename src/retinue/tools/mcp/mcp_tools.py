@@ -1,7 +1,7 @@
 """The tools of all configured MCP servers."""
 
 import asyncio
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -45,6 +45,7 @@ class McpToolbox:
         self._first_wait: asyncio.Task[None] | None = None
         self._tools: Mapping[str, Tool] | None = None
         self._clashes: Sequence[LoadProblem] = ()
+        self.on_change: Callable[[], None] = lambda: None  # called when a server's tools changed
 
     def start(self) -> None:
         """Start connecting in the background."""
@@ -113,6 +114,7 @@ class McpToolbox:
 
     def _forget(self) -> None:
         self._tools = None
+        self.on_change()
 
 
 def _problem(server: str, message: str) -> LoadProblem:

@@ -9,6 +9,7 @@ from retinue.agents.prompt_entries import SkillEntry
 from retinue.definitions.definition import Definition
 from retinue.engine.prompting.prompt_sources import SkillOffer
 from retinue.ids import LOCAL_OWNER, OwnerId
+from retinue.project.snapshot import ProjectSnapshot
 from retinue.testing.kit import Kit
 from retinue.testing.store_artifact_contract import a_list, a_note, put
 from retinue.tools.function_tool import tool
@@ -48,11 +49,12 @@ class Rack:
     """Implements `Skills`."""
 
     def __init__(self, *entries: SkillEntry, replaces: Collection[str] = ()) -> None:
-        self.revision = 0
         self._offer = SkillOffer(entries=entries, replaces=frozenset(replaces))
 
-    def offered(self, definition: Definition, tools: Mapping[str, Tool]) -> SkillOffer:
-        del tools
+    def offered(
+        self, snapshot: ProjectSnapshot, definition: Definition, tools: Mapping[str, Tool]
+    ) -> SkillOffer:
+        del snapshot, tools
         return self._offer if definition.skill_allowlist != () else SkillOffer()
 
 

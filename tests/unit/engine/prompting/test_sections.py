@@ -153,19 +153,6 @@ async def test_a_skill_takes_the_place_of_its_tools_and_the_items_stay(start: St
     assert "- groceries: Groceries" in request.closing
 
 
-async def test_new_skills_reach_the_next_turn(start: Start) -> None:
-    model = ScriptedModel(lambda _: "ok", name="main")
-    rack = Rack()
-    kit = await start(model, skills=rack)
-    agent = await kit.agent()
-    await kit.ask(agent, "hi")
-    assert "Available CLI skills" not in model.requests[-1].system
-    rack._offer = Rack(LISTS)._offer  # pyright: ignore[reportPrivateUsage]
-    rack.revision += 1
-    await kit.ask(agent, "again")
-    assert "- lists: Keep lists." in model.requests[-1].system
-
-
 def test_of_many_items_some_are_named_and_the_rest_is_counted() -> None:
     items = [ItemEntry(id=f"n{n}", name=f"Note {n}") for n in range(MOST_ITEMS)]
     section = items_now([ItemGroup(type="note", items=items, total=1_000)])

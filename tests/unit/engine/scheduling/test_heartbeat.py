@@ -140,6 +140,7 @@ async def test_a_file_that_breaks_keeps_its_last_good_version(
     kit = await start(Silent().model, clock=clock)
     await batches(kit, 1)
     write(folder, "task", "Do it otherwise.", evry="2h")
+    await kit.engine.project.look()
     (state,) = await kit.engine.heartbeat.states()
     assert state.task.prompt == "Do it."
     (problem,) = kit.engine.heartbeat.problems

@@ -4,7 +4,6 @@ from datetime import timedelta
 
 import pytest
 
-from retinue.definitions.catalog import RESCAN_SECONDS
 from retinue.engine.scheduling.schedule_service import ScheduleChanges
 from retinue.errors import NotFoundError, UsageError
 from retinue.ids import LOCAL_OWNER, AgentId, ScheduleId
@@ -301,6 +300,7 @@ async def test_a_schedule_that_cannot_be_posted_is_recorded_and_told_once(
     await kit.ask(chat, "hello")
     await make(kit, definition="helper")
     kit.stage.directory.joinpath("agents/helper.toml").unlink()
+    await kit.engine.project.look()
     for _ in range(3):
         await pass_time(kit, clock)
     assert await statuses(kit) == ["failed"] * 3
@@ -312,7 +312,6 @@ async def test_a_definition_counts_as_soon_as_its_file_is_there(
     start: Start, clock: FakeClock
 ) -> None:
     kit = await start(Silent().model, clock=clock)
-    clock.advance(RESCAN_SECONDS)
     kit.stage.directory.joinpath("agents/clerk.toml").write_text(HELPER.replace("helper", "clerk"))
     await make(kit, definition="clerk")
     await pass_time(kit, clock)

@@ -67,7 +67,7 @@ async def test_a_call_that_a_crash_repeated_makes_one_schedule(
 ) -> None:
     kit = await start(["unused"], clock=clock, collaborates=True)
     chat = await kit.agent()
-    tool = (await kit.engine.toolbox.tools())["schedule_create"]
+    tool = kit.engine.project.current.tools["schedule_create"]
 
     class Context:
         agent_id, owner, definition = chat.id, LOCAL_OWNER, "helper"
@@ -216,6 +216,7 @@ async def test_a_watch_that_is_no_longer_allowed_does_not_look_and_says_so(
     chat = await kit.agent()
     await kit.ask(chat, "please")
     (kit.stage.directory / "agents" / "helper.toml").write_text(f"{HELPER}{scope}\n")
+    await kit.engine.project.look()
     probe.seen["command ls"] = "two"
     before = probe.looks
     (stored,) = await kit.engine.schedules.all(LOCAL_OWNER)
@@ -230,7 +231,7 @@ async def test_a_watch_that_is_no_longer_allowed_does_not_look_and_says_so(
 
 async def test_the_tools_say_what_they_may_do(start: Start) -> None:
     kit = await start(["unused"], collaborates=True)
-    tools = await kit.engine.toolbox.tools()
+    tools = kit.engine.project.current.tools
     made = {name: tools[name] for name in SCHEDULE_TOOLS}
     assert made["schedule_list"].capabilities == ("schedules.read",)
     assert {tool.effect for name, tool in made.items() if name != "schedule_list"} == {"keyed"}

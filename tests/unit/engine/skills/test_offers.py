@@ -14,6 +14,7 @@ from retinue.plugins.operation_function import operation
 from retinue.plugins.operation_tools import tools_of
 from retinue.plugins.plugin_definition import define_plugin
 from retinue.plugins.skill_folders import SkillFolders
+from retinue.project.snapshot import ProjectSnapshot
 from retinue.testing.fake_clock import FakeClock
 from retinue.tools.function_tool import tool
 from retinue.tools.port import Tool
@@ -65,16 +66,20 @@ def tools() -> dict[str, Tool]:
 
 
 @pytest.fixture
-def shelf(tmp_path: Path) -> SkillCatalog:
-    folders = SkillFolders(tmp_path / "data" / "skills")
-    folders.take({"lists": LISTS, "notes": NOTES})
+def folders(tmp_path: Path) -> SkillFolders:
+    made = SkillFolders(tmp_path / "data" / "skills")
+    made.take({"lists": LISTS, "notes": NOTES})
+    return made
+
+
+@pytest.fixture
+def snapshot(folders: SkillFolders, tmp_path: Path) -> ProjectSnapshot:
     for name in ("letters", "notes"):
         folder = tmp_path / "skills" / name
         folder.mkdir(parents=True)
         (folder / "SKILL.md").write_text(f"---\nname: {name}\ndescription: Mine.\n---\n")
-    project = ProjectSkills(tmp_path / "skills", tmp_path / "data")
-    project.look()
-    return SkillCatalog(folders, project)
+    skills = ProjectSkills(tmp_path / "skills", tmp_path / "data").look()
+    return ProjectSnapshot(skills=skills, plugin_skills=folders.skills)
 
 
 @pytest.mark.parametrize(
@@ -115,7 +120,7 @@ def shelf(tmp_path: Path) -> SkillCatalog:
     ],
 )
 def test_exposure(
-    shelf: SkillCatalog,
+    snapshot: ProjectSnapshot,
     tmp_path: Path,
     fields: dict[str, Any],
     without: str,
@@ -126,39 +131,36 @@ def test_exposure(
     given = {
         name: one for name, one in tools().items() if not without or not name.startswith(without)
     }
-    offer = shelf.offered(definition, given)
+    offer = SkillCatalog().offered(snapshot, definition, given)
     assert [entry.name for entry in offer.entries] == skills
     assert offer.replaces == frozenset(hidden & given.keys())
 
 
-def test_entries_tell_the_paths_of_the_sandbox(shelf: SkillCatalog, tmp_path: Path) -> None:
-    offer = shelf.offered(helper(tmp_path, toolExposure="mixed"), tools())
+def test_entries_tell_the_paths_of_the_sandbox(snapshot: ProjectSnapshot, tmp_path: Path) -> None:
+    offer = SkillCatalog().offered(snapshot, helper(tmp_path, toolExposure="mixed"), tools())
     lists, _, letters = offer.entries
     assert (lists.file, lists.command) == ("/skills/lists/SKILL.md", "/skills/lists/lists-cli")
     assert (letters.file, letters.command) == ("/skills/letters/SKILL.md", "")
     assert (lists.description, letters.description) == ('Lists: "of" things.', "Mine.")
 
 
-def test_a_generated_folder_is_a_skill_in_the_public_format(shelf: SkillCatalog) -> None:
-    assert shelf.folders.are_written()
-    for skill in shelf.folders.skills.values():
+def test_a_generated_folder_is_a_skill_in_the_public_format(folders: SkillFolders) -> None:
+    assert folders.are_written()
+    for skill in folders.skills.values():
         assert validate(skill.folder) == []
-    folder = shelf.folders.skills["lists"].folder
+    folder = folders.skills["lists"].folder
     text = (folder / "SKILL.md").read_text()
     assert "### write\n\nWrite: 100 % of it.\n\nThe same as the tool `lists_write`." in text
     assert "- `--text TEXT`, required: What is to be written." in text
     assert (folder / "lists-cli").stat().st_mode & 0o111
 
 
-def test_folders_of_plugins_that_are_gone_go_too(shelf: SkillCatalog) -> None:
-    folders = shelf.folders
+def test_folders_of_plugins_that_are_gone_go_too(folders: SkillFolders) -> None:
     assert folders.are_written()
     (folders.directory / ".DS_Store").touch()
-    before = folders.revision
     folders.take({"notes": NOTES})
     assert folders.are_written()
     assert sorted(one.name for one in folders.directory.iterdir()) == [".client", "notes"]
-    assert folders.revision > before
     folders.take({})
     assert not folders.are_written()
     assert list(folders.directory.iterdir()) == []

@@ -1,6 +1,7 @@
 """The tasks in `heartbeat/*.md`; a file that does not load keeps its last good version."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import timedelta
 from pathlib import Path
@@ -10,6 +11,13 @@ import msgspec
 
 from retinue.agents.watch import Watch, check_watch
 from retinue.definitions.formats import read_markdown
+from retinue.definitions.kept_sources import (
+    NOTHING_KEPT,
+    GoodFile,
+    KeptSources,
+    Stamp,
+    stamp_of,
+)
 from retinue.errors import DefinitionError, RetinueError
 from retinue.settings.table_reader import Shape, check, tidy
 from retinue.settings.tables import Text, WatchSettings
@@ -50,69 +58,92 @@ class TaskProblem:
     is_using_last_good: bool
 
 
-Stamp = tuple[int, int]
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HeartbeatTasks:
+    """What the files say: the tasks by title, then by id, and the files that do not load."""
+
+    tasks: tuple[HeartbeatTask, ...] = ()
+    problems: tuple[TaskProblem, ...] = ()
 
 
 class HeartbeatFiles:
-    """Follows the folder; looking is cheap while nothing changes."""
+    """Reads the folder; blocking, for one thread at a time."""
 
-    def __init__(self, project_dir: Path, every: timedelta) -> None:
+    def __init__(
+        self, project_dir: Path, every: timedelta, *, kept: KeptSources = NOTHING_KEPT
+    ) -> None:
         self._folder = project_dir / "heartbeat"
         self._every = every
+        self._kept = kept
         self._stamps: dict[str, Stamp] = {}
         self._good: dict[str, HeartbeatTask] = {}
         self._problems: dict[str, TaskProblem] = {}
-        self.revision = 0  # grows when something was read anew
+        self._read_last = HeartbeatTasks()
 
-    @property
-    def tasks(self) -> Sequence[HeartbeatTask]:
-        """By title, then by id."""
-        return sorted(self._good.values(), key=lambda task: (task.title.casefold(), task.id))
-
-    @property
-    def problems(self) -> Sequence[TaskProblem]:
-        return [self._problems[name] for name in sorted(self._problems)]
-
-    def has_news(self) -> bool:
-        return self._look() != self._stamps
-
-    def refresh(self) -> None:
-        """Read what changed."""
+    def read(self) -> HeartbeatTasks:
+        """The tasks as the files are now: the same object when nothing changed."""
         stamps = self._look()
-        self.revision += stamps != self._stamps
+        if stamps == self._stamps:
+            return self._read_last
         for name in [name for name in self._stamps if name not in stamps]:
             self._good.pop(name, None)
             self._problems.pop(name, None)
         for name in [name for name in stamps if self._stamps.get(name) != stamps[name]]:
-            self._read(name)
+            self._read(name, is_new=name not in self._stamps)
         self._stamps = stamps
+        self._read_last = HeartbeatTasks(
+            tasks=tuple(sorted(self._good.values(), key=_order)),
+            problems=tuple(self._problems[name] for name in sorted(self._problems)),
+        )
+        return self._read_last
+
+    def files(self) -> list[str]:
+        """Every file there is, as people know it."""
+        return [_shown(name) for name in self._stamps]
+
+    def good_files(self) -> list[GoodFile]:
+        """Those whose present version is in use."""
+        return [
+            GoodFile(file=_shown(name), path=self._folder / name, stamp=stamp)
+            for name, stamp in self._stamps.items()
+            if name not in self._problems
+        ]
 
     def _look(self) -> dict[str, Stamp]:
         stamps: dict[str, Stamp] = {}
         try:
-            for path in self._folder.glob("*.md"):
-                facts = path.stat()
-                stamps[path.name] = (facts.st_mtime_ns, facts.st_size)
+            for path in sorted(self._folder.glob("*.md")):
+                stamps[path.name] = stamp_of(path.stat())
         except OSError:
             return self._stamps  # it is being changed: look again later
         return stamps
 
-    def _read(self, name: str) -> None:
+    def _read(self, name: str, *, is_new: bool) -> None:
+        path = self._folder / name
         try:
-            self._good[name] = self._task(self._folder / name)
+            if path.stat().st_size > _LARGEST:
+                raise DefinitionError(f"is larger than {_LARGEST} bytes", file=_shown(name))
+            self._good[name] = self._task(path, path.read_bytes())
             self._problems.pop(name, None)
         except (RetinueError, OSError, UnicodeDecodeError) as error:
+            if is_new:
+                self._take_copy(path)
             self._problems[name] = TaskProblem(
-                file=f"heartbeat/{name}",
+                file=_shown(name),
                 message=str(error),
                 is_using_last_good=name in self._good,
             )
 
-    def _task(self, path: Path) -> HeartbeatTask:
-        file = f"heartbeat/{path.name}"
-        if path.stat().st_size > _LARGEST:
-            raise DefinitionError(f"is larger than {_LARGEST} bytes", file=file)
-        text = clean_text(path.read_bytes().decode("utf-8-sig"))
+    def _take_copy(self, path: Path) -> None:
+        """Use the last good version that an earlier process kept."""
+        data = self._kept.read(_shown(path.name))
+        if data is not None:
+            with suppress(RetinueError, UnicodeDecodeError):
+                self._good[path.name] = self._task(path, data)
+
+    def _task(self, path: Path, data: bytes) -> HeartbeatTask:
+        file = _shown(path.name)
+        text = clean_text(data.decode("utf-8-sig"))
         tidied = tidy(TaskShape, read_markdown(text, file, body_key="prompt"))
         checked = check(TaskShape, tidied.table, tidied.spelling)
         for complaint in (*tidied.errors, *tidied.unknown, *checked.errors):
@@ -135,6 +166,14 @@ class HeartbeatFiles:
             every=every,
             watch=watch,
         )
+
+
+def _order(task: HeartbeatTask) -> tuple[str, str]:
+    return task.title.casefold(), task.id
+
+
+def _shown(name: str) -> str:
+    return f"heartbeat/{name}"
 
 
 def _heading(prompt: str) -> str:
