@@ -280,10 +280,10 @@ async def test_a_defect_in_this_process_is_raised_as_it_is(
     async with connected(make_project(tmp_path / "project"), needs_engine=False) as client:
         assert client.app is not None
 
-        def broken() -> None:
+        def broken(_catalog: object) -> None:
             raise ZeroDivisionError
 
-        monkeypatch.setattr(client.app.engine.catalog, "definitions", broken)
+        monkeypatch.setattr(type(client.app.engine.catalog), "definitions", broken)
         with pytest.raises(ZeroDivisionError):
             await client.definitions()
 

@@ -135,7 +135,7 @@ def test_a_wrong_declaration_is_told_by_file_and_line() -> None:
 
         define_plugin(id="odd", operations=[strange])
     assert raised.value.field == "operation strange"
-    with pytest.raises(DefinitionError, match="effect 'twice' is unknown"):
+    with pytest.raises(DefinitionError, match="unknown effect 'twice'"):
         operation(effect="twice")(find.function)  # pyright: ignore[reportArgumentType]
 
 
