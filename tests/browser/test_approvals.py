@@ -71,7 +71,7 @@ def test_escape_does_not_take_back_what_waits_for_a_decision(visit: Visit) -> No
     expect(cards(window)).to_contain_text("Allowed by you")
     expect(window.answers().last).to_contain_text("@network")
     window.say(ASK.replace("@network", "@tool:weigh"))
-    expect(window.answers().last).to_contain_text("runs without asking")
+    expect(window.answers().last).to_contain_text("needs no permission")
     assert window.trouble == []
 
 
