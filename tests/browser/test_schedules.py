@@ -28,7 +28,7 @@ def test_a_schedule_is_made_run_paused_changed_and_deleted(visit: Visit) -> None
     window = visit("/#/schedules")
     form = fill_in(window, "Morning", "61 8 * * *")
     form.get_by_role("button", name="Create").click()
-    expect(form.get_by_role("alert")).to_contain_text("invalid minute: '61'")
+    expect(form.get_by_role("alert")).to_contain_text("Invalid minute: '61'")
     expect(form.get_by_label("Cron expression")).to_have_attribute("aria-invalid", "true")
     form.get_by_label("Cron expression").fill("0 8 * * MON-FRI")
     expect(form).to_contain_text("Runs weekdays at 08:00.")
