@@ -29,7 +29,7 @@ def test_a_browser_that_is_not_signed_in_is_told_what_to_do_and_takes_the_token(
     page = watched(profile().new_page(), server.base)
     page.goto(f"{server.base}/#login=used-up")
     expect(page.get_by_text("retinue open", exact=True)).to_be_visible()
-    expect(page.get_by_role("alert")).to_contain_text("too old")
+    expect(page.get_by_role("alert")).to_contain_text("has expired")
     field = page.get_by_label(re.compile("paste"))
     field.fill("wrong")
     field.press("Enter")
