@@ -31,7 +31,9 @@ def test_an_agent_opens_a_list_a_note_and_a_view_in_the_window_that_talks_to_it(
     talking.say("open the camping list")
     expect(heading(talking, "Camping")).to_be_visible()
     expect(panel(talking).get_by_role("checkbox", name="Done: Tent")).to_be_visible()
-    expect(talking.answers("Clerk").last).to_contain_text("Camping: The person's window now shows it")
+    expect(talking.answers("Clerk").last).to_contain_text(
+        "Camping: The person's window now shows it"
+    )
     talking.say('call notes_show {"note": "Route"}')
     expect(heading(talking, "Route").first).to_be_visible()
     expect(panel(talking)).to_contain_text("Over the hill.")
